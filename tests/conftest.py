@@ -1,0 +1,31 @@
+"""Shared fixtures: a private results root and cache for every test, and the real benchmark slices where they are."""
+
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real benchmark slices and predictions; tests that need it skip by name without it."""
+    if not (SHARED / "data").is_dir():
+        pytest.skip("../shared/data is not here: real benchmark slices are needed")
+    return SHARED
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch) -> Path:
+    """An empty place for results/ and figures/."""
+    monkeypatch.setenv("WORKBENCH_ROOT", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory):
+    """One cache for the whole test session, apart from the user's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        path = tmp_path_factory.mktemp("cache")
+        patch.setenv("WORKBENCH_CACHE", str(path))
+        yield path

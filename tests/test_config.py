@@ -1,0 +1,60 @@
+"""Configurations: what is read, and one line for what is wrong."""
+
+import pytest
+
+from workbench.config import read_config
+from workbench.errors import ConfigError
+
+GOOD = "run: r\nbenchmark: bundled\nmodels: [{name: simulated-1b, provider: simulated}]\n"
+
+
+def test_a_small_config_has_defaults(tmp_path):
+    (tmp_path / "c.yaml").write_text(GOOD)
+    config = read_config(tmp_path / "c.yaml")
+    assert (config.run, config.engines, config.models[0].targets, config.limits.seconds) == ("r", ["sqlite"], ["sql"], 30.0)
+
+
+def test_paths_are_read_from_the_files_folder(tmp_path):
+    (tmp_path / "c.yaml").write_text("run: r\nbenchmark: bird\nmodels: [{provider: predictions, files: [p/x.json]}]\n")
+    config = read_config(tmp_path / "c.yaml")
+    assert config.benchmark == str(tmp_path / "bird")
+    assert config.models[0].files == [str(tmp_path / "p" / "x.json")]
+
+
+BROKEN = {
+    "not yaml": ("run: [", "is not YAML"),
+    "empty": ("", "is not a mapping"),
+    "a list": ("- run", "is not a mapping"),
+    "no run": (GOOD.replace("run: r\n", ""), "run: Field required"),
+    "no models": ("run: r\nbenchmark: bundled\n", "models: Field required"),
+    "unknown key": (GOOD + "enginess: [sqlite]\n", "available: run, benchmark"),
+    "a key that holds a secret": (GOOD.replace("simulated}", "simulated, api_key: s3cret}"), "models.0.api_key"),
+    "unknown engine": (GOOD + "engines: [oracle]\n", "there is no engine 'oracle', available: sqlite"),
+    "engine twice": (GOOD + "engines: [sqlite, sqlite]\n", "an engine is named twice"),
+    "no engine": (GOOD + "engines: []\n", "engines"),
+    "unknown provider": (GOOD.replace("provider: simulated", "provider: psychic"), "provider"),
+    "model without name": (GOOD.replace("name: simulated-1b, ", ""), "needs a name"),
+    "predictions without files": (GOOD.replace("name: simulated-1b, provider: simulated", "provider: predictions"), "needs files"),
+    "model twice": (GOOD.replace("simulated}", "simulated}, {name: simulated-1b, provider: simulated}"), "named twice"),
+    "limit of nothing": (GOOD + "limits: {seconds: 0}\n", "limits.seconds"),
+    "limit as text": (GOOD + "limits: {seconds: long}\n", "limits.seconds"),
+    "seed as text": (GOOD + "seed: luck\n", "seed"),
+    "unknown figure": (GOOD + "figures: [pie]\n", "figures.0"),
+    "not text": (b"\xff\xfe\x00", "is not YAML"),
+}
+
+
+@pytest.mark.parametrize(("text", "line"), BROKEN.values(), ids=BROKEN)
+def test_broken_configs_name_the_key(tmp_path, text, line):
+    path = tmp_path / "c.yaml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(ConfigError) as error:
+        read_config(path)
+    assert line in str(error.value)
+    assert "\n" not in str(error.value)
+    assert "s3cret" not in str(error.value)
+
+
+def test_a_missing_config_is_named(tmp_path):
+    with pytest.raises(ConfigError, match=r"none\.yaml: cannot be read"):
+        read_config(tmp_path / "none.yaml")

@@ -1,0 +1,130 @@
+"""Fills an empty PostgreSQL database with planned tables, and reads them back for the proof.
+
+In: a started backend, the database's working name, PlannedTables and Arrow batches. Out: tables with their rows and the
+keys that the data allows; what is not allowed is said in the tables' notes. One COPY in binary form per table
+(adbc-driver-postgresql), typed by the plan. Identifiers are always quoted; declared types never reach the server.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+
+import adbc_driver_manager
+import adbc_driver_postgresql.dbapi as postgres_driver
+import psycopg
+import pyarrow as pa
+
+from workbench.backends.base import without_paths
+from workbench.column_types import PlannedTable
+from workbench.sqlite_source import ForeignKey, fold, quote
+
+TYPES = {"integer": "bigint", "real": "double precision", "text": "text", "blob": "bytea"}
+NAME_BYTES = 63  # NAMEDATALEN - 1; a longer name in a query is cut there by the server itself
+RESERVED_COLUMNS = frozenset({"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"})  # every table has these already
+HOLDS_NUL = False  # https://www.postgresql.org/docs/current/datatype-character.html
+ERRORS = (psycopg.Error, adbc_driver_manager.Error)
+NOT_ALLOWED = (  # what a key meets that the data or its types do not allow; any other error is a fault
+    psycopg.errors.IntegrityError,
+    psycopg.errors.DatatypeMismatch,
+    psycopg.errors.InvalidForeignKey,
+    psycopg.errors.DuplicateColumn,
+    psycopg.errors.ProgramLimitExceeded,
+    psycopg.errors.TooManyColumns,
+)
+THREADS = 2  # tables of one database that load at a time
+
+
+def create_tables(backend, working: str, tables: Sequence[PlannedTable]) -> None:
+    """Make the tables, with NOT NULL where it is declared and no NULL is stored."""
+    with psycopg.connect(backend.dsn(working, "owner"), autocommit=True) as connection:
+        for table in tables:
+            columns = []
+            for column in table.columns:
+                is_kept = column.source.is_not_null and column.values == table.rows
+                columns.append(f"{quote(column.engine_name)} {TYPES[column.kind]}{' NOT NULL' if is_kept else ''}")
+                if column.source.is_not_null and not is_kept:
+                    column.notes.append(f"NOT NULL dropped: {table.rows - column.values} NULLs")
+            connection.execute(f"CREATE TABLE {_name(table)} ({', '.join(columns)})")
+
+
+def load_table(backend, working: str, table: PlannedTable, rows: pa.RecordBatchReader) -> None:
+    """Append the rows to the table, as they come."""
+    with _arrow_cursor(backend, working) as cursor:
+        cursor.adbc_ingest(table.engine_name, rows, mode="append", db_schema_name="public")
+
+
+def read_table(backend, database: str, table: PlannedTable) -> Iterator[pa.RecordBatch]:
+    """The rows that the server has, in any order; columns in the plan's order."""
+    columns = ", ".join(quote(column.engine_name) for column in table.columns)
+    with _arrow_cursor(backend, database) as cursor:
+        cursor.execute(f"SELECT {columns} FROM {_name(table)}")
+        yield from cursor.fetch_record_batch()
+
+
+def finish_table(backend, working: str, table: PlannedTable) -> None:
+    """Add the primary key if the data allows it (else a note says why not), and the planner's statistics."""
+    key = table.source.primary_key
+    with psycopg.connect(backend.dsn(working, "owner"), autocommit=True) as connection:
+        if key:
+            _add(connection, table, f"PRIMARY KEY ({_columns(table, key)})", f"primary key ({', '.join(key)})")
+        connection.execute(f"ANALYZE {_name(table)}")
+
+
+def add_foreign_keys(backend, working: str, tables: Sequence[PlannedTable]) -> None:
+    """Add foreign keys one by one, once all tables are finished; one that the data does not allow becomes a note.
+
+    A foreign key's target that SQLite declares UNIQUE becomes so here too, since the server asks for it. What a key
+    does on update or delete is not carried over: the copies are only read.
+    """
+    known = {fold(table.source.name): table for table in tables}
+    unique: set[tuple] = set()
+    with psycopg.connect(backend.dsn(working, "owner"), autocommit=True) as connection:
+        for table in tables:
+            for key in table.source.foreign_keys:
+                _add_foreign_key(connection, table, key, known, unique)
+
+
+@contextmanager
+def _arrow_cursor(backend, database: str) -> Iterator[postgres_driver.Cursor]:
+    connection = postgres_driver.connect(backend.dsn(database, "owner"), autocommit=True)
+    with closing(connection), closing(connection.cursor()) as cursor:
+        yield cursor
+
+
+def _add_foreign_key(connection, table: PlannedTable, key: ForeignKey, known: dict, unique: set[tuple]) -> None:
+    what = f"foreign key ({', '.join(key.columns)}) to {key.parent}"
+    parent = known.get(fold(key.parent))
+    if parent is None:
+        table.notes.append(f"{what} dropped: there is no such table")
+        return
+    spelled = {fold(column.source.name): column.source.name for column in parent.columns}
+    targets = tuple(spelled.get(fold(name), name) for name in key.parent_columns) or parent.source.primary_key
+    if len(targets) != len(key.columns) or not set(targets) <= set(spelled.values()):
+        table.notes.append(f"{what} dropped: there are no such columns")
+        return
+    if {fold(name) for name in targets} != {fold(name) for name in parent.source.primary_key}:
+        declared = next((names for names in parent.source.unique_keys if set(names) == set(targets)), None)
+        if declared and (parent.engine_name, declared) not in unique:
+            unique.add((parent.engine_name, declared))
+            _add(connection, parent, f"UNIQUE ({_columns(parent, declared)})", f"unique ({', '.join(declared)})")
+    rule = f"FOREIGN KEY ({_columns(table, key.columns)}) REFERENCES {_name(parent)} ({_columns(parent, targets)})"
+    _add(connection, table, rule, what)
+
+
+def _add(connection, table: PlannedTable, rule: str, what: str) -> None:
+    try:
+        connection.execute(f"ALTER TABLE {_name(table)} ADD {rule}")
+    except (
+        psycopg.errors.IntegrityError,
+        psycopg.errors.ProgrammingError,
+        psycopg.errors.ProgramLimitExceeded,
+    ) as error:
+        table.notes.append(f"{what} dropped: {without_paths(error.diag.message_primary)}")
+
+
+def _columns(table: PlannedTable, names: Sequence[str]) -> str:
+    given = {column.source.name: column.engine_name for column in table.columns}
+    return ", ".join(quote(given[name]) for name in names)
+
+
+def _name(table: PlannedTable) -> str:
+    return f"public.{quote(table.engine_name)}"

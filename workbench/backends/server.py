@@ -1,0 +1,322 @@
+"""An embedded database server as its users see it: shared, private to this account, never left behind.
+
+In: a Recipe (how an engine's server is made and started). Out: a Lease, which keeps the server alive until it is
+released or its process dies. `keeper.py` does the supervising. Everything lies in one folder of the cache:
+
+    data/  the server's data    server.log  its words    secret  its password    pinned  there while kept without users
+    start.lock  held while somebody starts    users.lock  held shared by each user    keeper.lock  held by the keeper
+
+As root the server runs as an unprivileged user. Where that user cannot reach the cache or the binaries (a checkout
+below a private home), data and a copy of the binaries lie in a folder under the system's temporary one, named in the
+file `home`.
+"""
+
+import fcntl
+import json
+import os
+import secrets
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from workbench import faults
+from workbench.backends import keeper
+from workbench.backends.base import without_paths
+from workbench.errors import EngineError
+
+UNPRIVILEGED = 65534  # "nobody": servers refuse root, and hostile SQL should not have it
+START_WAIT, LOCK_WAIT = 60.0, 180.0  # seconds; the second covers somebody else's first start
+SURROUNDINGS = ("No space left", "Permission denied", "allocate memory", "shared memory", "semaphore", "Too many open files")
+
+_keepers: list[subprocess.Popen] = []  # started by this process; kept so that they are not reported as forgotten
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How one engine's server is made and started.
+
+    roots: folders of the binaries, copied when the server's user cannot reach them; below, `binaries` is where they
+    then lie. initialise(binaries, data, secret_file): command that fills an empty data folder. serve(binaries, data,
+    sockets): command that runs the server in the foreground. is_ready(sockets, secret): whether it answers.
+    """
+
+    engine: str
+    folder: Path
+    roots: tuple[Path, ...]
+    initialise: Callable[[Path, Path, Path], list[str]]
+    serve: Callable[[Path, Path, Path], list[str]]
+    is_ready: Callable[[Path, str], bool]
+    stop_signal: int = signal.SIGTERM
+    death_signal: int = signal.SIGKILL  # quick, but lets the server end its children
+    stale_files: tuple[str, ...] = ()  # left in the data folder by a killed server
+    memory: int | None = None  # bytes of address space of each of its processes
+
+
+@dataclass
+class Lease:
+    """The right to use a running server. sockets: folder of its unix socket; secret: its password."""
+
+    sockets: Path
+    secret: str
+    descriptor: int
+
+    def release(self) -> None:
+        os.close(self.descriptor)
+
+
+def acquire(recipe: Recipe) -> Lease:
+    """Use the recipe's server: the running one, or a new one. EngineError with the server's last words."""
+    try:
+        recipe.folder.mkdir(parents=True, exist_ok=True)
+        starting = _lock(recipe.folder / "start.lock", fcntl.LOCK_EX, recipe.engine)
+        try:
+            lease = _join(recipe)
+        finally:
+            os.close(starting)
+    except OSError as error:  # a full disk, a cache of another account
+        raise EngineError(without_paths(error), where=recipe.engine) from error
+    faults.kill_point("server-up")
+    return lease
+
+
+def _join(recipe: Recipe) -> Lease:
+    """Become a user, then find the server or start it: in this order nobody stops it in between."""
+    using = _lock(recipe.folder / "users.lock", fcntl.LOCK_SH, recipe.engine)
+    try:
+        state = _running(recipe.folder)
+        if state is None:
+            _clean(recipe)
+            state = _start(recipe)
+        return Lease(Path(state["sockets"]), (recipe.folder / "secret").read_text(), using)
+    except BaseException:
+        os.close(using)
+        raise
+
+
+def is_running(folder: Path) -> bool:
+    """Whether somebody's keeper runs the server of this folder."""
+    return folder.is_dir() and _running(folder) is not None
+
+
+def pin(folder: Path, is_pinned: bool) -> None:
+    """Keep the folder's server running without users, or no longer."""
+    if is_pinned:
+        (folder / "pinned").touch()
+    else:
+        (folder / "pinned").unlink(missing_ok=True)
+
+
+def _lock(path: Path, kind: int, engine: str) -> int:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    deadline = time.monotonic() + LOCK_WAIT
+    while True:
+        try:
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+            return descriptor
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                os.close(descriptor)
+                raise EngineError(f"another process holds {path.name} for {LOCK_WAIT:.0f} s", where=engine) from None
+            time.sleep(0.02)
+
+
+def _running(folder: Path) -> dict | None:
+    """The keeper's state, None if no keeper is alive. Waits for one that is just ending or just writing it."""
+    deadline = time.monotonic() + keeper.STOP_WAIT + 15
+    while (lock := keeper.try_lock(str(folder / "keeper.lock"))) is None:
+        try:
+            state = json.loads((folder / "keeper.json").read_text())
+            if _is_alive(state["server"]):
+                return state
+        except FileNotFoundError:
+            pass  # about to be written, or the keeper is on its way out
+        if time.monotonic() > deadline:
+            return None
+        time.sleep(0.05)
+    os.close(lock)
+    return None
+
+
+def _is_alive(pid: int) -> bool:
+    """Whether a process exists and is no zombie; a zombie's /proc entry has an empty command line."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    command = Path(f"/proc/{pid}/cmdline")
+    return not command.exists() or bool(command.read_bytes())
+
+
+def _clean(recipe: Recipe) -> None:
+    """Remove what a killed keeper and its server left: the server if it still runs, its socket, its pid file."""
+    path = recipe.folder / "keeper.json"
+    data = _home(recipe) / "data"
+    if path.exists():
+        state = json.loads(path.read_text())
+        deadline = time.monotonic() + 10
+        while _serves(state["server"], data):
+            if time.monotonic() > deadline - 5:  # it had its death signal when the keeper died; now for good
+                os.kill(state["server"], signal.SIGKILL)
+            if time.monotonic() > deadline:
+                raise EngineError("a server of a killed run does not end", where=recipe.engine, hint=f"pid {state['server']}")
+            time.sleep(0.05)
+        shutil.rmtree(state["sockets"], ignore_errors=True)
+        path.unlink()
+    for name in recipe.stale_files:
+        (data / name).unlink(missing_ok=True)
+
+
+def _serves(pid: int, data: Path) -> bool:
+    try:
+        return str(data).encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:  # gone
+        return False
+
+
+def _start(recipe: Recipe) -> dict:
+    """Start a keeper with the server, making the data folder first. One that does not start is made anew, once."""
+    home = _home(recipe)
+    binaries = _binaries(recipe, home)
+    is_new = not ((home / "data").is_dir() and (recipe.folder / "secret").exists())
+    if not is_new:
+        try:
+            return _serve(recipe, home, binaries)
+        except EngineError as error:
+            if any(words in error.what for words in SURROUNDINGS):  # the data are not to blame
+                raise
+    shutil.rmtree(home / "data", ignore_errors=is_new)  # copies only: they are made again when needed
+    _initialise(recipe, home, binaries)
+    return _serve(recipe, home, binaries)
+
+
+def _initialise(recipe: Recipe, home: Path, binaries: Path) -> None:
+    """Make the data folder under a working name and rename it: it is there whole or not at all."""
+    for remains in home.glob("data.new-*"):
+        shutil.rmtree(remains)
+    secret = secrets.token_hex(24)
+    working = Path(tempfile.mkdtemp(prefix="data.new-", dir=home))
+    secret_file = working / "secret"
+    secret_file.touch(mode=0o600)
+    secret_file.write_text(secret)
+    (working / "data").mkdir(mode=0o700)
+    for path in (working, working / "data", secret_file):
+        _give(path)
+    done = subprocess.run(
+        recipe.initialise(binaries, working / "data", secret_file),
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd="/", **_as_server_user(),
+    )  # fmt: skip
+    (recipe.folder / "init.log").write_text(done.stdout)
+    if done.returncode:
+        shutil.rmtree(working)
+        raise EngineError(f"its data folder cannot be made: {_last_words(done.stdout)}", where=recipe.engine)
+    kept = recipe.folder / "secret"
+    kept.unlink(missing_ok=True)
+    kept.touch(mode=0o600)
+    kept.write_text(secret)
+    (working / "data").rename(home / "data")
+    shutil.rmtree(working)
+
+
+def _serve(recipe: Recipe, home: Path, binaries: Path) -> dict:
+    sockets = Path(tempfile.mkdtemp(prefix=f"workbench-{recipe.engine}-", dir=_short_temporary()))
+    _give(sockets)
+    log = recipe.folder / "server.log"
+    log.write_bytes(b"")
+    command = [sys.executable, "-I", keeper.__file__, "--folder", recipe.folder, "--sockets", sockets]
+    command += ["--stop", int(recipe.stop_signal), "--death", int(recipe.death_signal)]
+    command += ["--user", UNPRIVILEGED] if os.geteuid() == 0 else []
+    command += ["--memory", recipe.memory] if recipe.memory else []
+    command += ["--", *recipe.serve(binaries, home / "data", sockets)]
+    with open(recipe.folder / "keeper.log", "wb") as output:
+        process = subprocess.Popen(
+            [str(part) for part in command], stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd="/",
+            start_new_session=True,  # Ctrl-C in the terminal is not for the server
+        )  # fmt: skip
+    secret = (recipe.folder / "secret").read_text()
+    _keepers.append(process)
+    deadline = time.monotonic() + START_WAIT
+    while process.poll() is None and time.monotonic() < deadline:
+        if recipe.is_ready(sockets, secret) and (recipe.folder / "keeper.json").exists():
+            return json.loads((recipe.folder / "keeper.json").read_text())
+        time.sleep(0.02)
+    if process.poll() is None:
+        process.terminate()
+        process.wait(keeper.STOP_WAIT + 15)
+    shutil.rmtree(sockets, ignore_errors=True)
+    words = log.read_text(errors="replace") or (recipe.folder / "keeper.log").read_text(errors="replace")
+    raise EngineError(f"the server does not start: {_last_words(words)}", where=recipe.engine)
+
+
+def _last_words(log: str) -> str:
+    lines = [line for line in log.splitlines() if line.strip()]
+    loud = [line for line in lines if "FATAL" in line or "[ERROR]" in line or "error:" in line]
+    return without_paths((loud or lines or ["it said nothing"])[-1])
+
+
+def _as_server_user() -> dict:
+    return {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+def _give(path: Path) -> None:
+    if os.geteuid() == 0:
+        os.chown(path, UNPRIVILEGED, UNPRIVILEGED)
+
+
+def _is_reachable(path: Path) -> bool:
+    """Whether the server's user can enter the folder."""
+    return os.geteuid() != 0 or all(p.stat().st_mode & stat.S_IXOTH for p in (path, *path.parents))
+
+
+def _short_temporary() -> Path:
+    """A temporary folder the server's user can enter, short enough for a unix socket's path (about 100 bytes)."""
+    for path in (Path(tempfile.gettempdir()).resolve(), Path("/tmp")):
+        if len(str(path)) < 60 and path.is_dir() and _is_reachable(path):
+            return path
+    raise EngineError("no short temporary folder for a unix socket", hint="set TMPDIR to a folder like /tmp")
+
+
+def _home(recipe: Recipe) -> Path:
+    """The folder that holds data/: the recipe's, or one under the temporary folder where the server's user can go."""
+    recipe.folder.chmod(0o711)
+    if _is_reachable(recipe.folder):
+        return recipe.folder
+    note = recipe.folder / "home"
+    if note.exists():
+        home = Path(note.read_text())
+        if home.is_dir() and not home.is_symlink() and home.stat().st_uid == os.geteuid():
+            return home
+    home = Path(tempfile.mkdtemp(prefix=f"workbench-{recipe.engine}-data-", dir=_short_temporary()))
+    home.chmod(0o711)
+    note.write_text(str(home))
+    return home
+
+
+def _binaries(recipe: Recipe, home: Path) -> Path:
+    """The first of the recipe's roots, or its copy in the home where the server's user cannot reach the original."""
+    first = recipe.roots[0]
+    if os.geteuid() != 0 or _is_open(recipe.roots):
+        return first
+    common = Path(os.path.commonpath([root.parent for root in recipe.roots]))
+    if not (home / "binaries").is_dir():
+        working = Path(tempfile.mkdtemp(prefix="binaries.new-", dir=home))
+        for root in recipe.roots:
+            shutil.copytree(root, working / root.relative_to(common), symlinks=True)
+        subprocess.run(["chmod", "-R", "go+rX", str(working)], check=True)
+        working.rename(home / "binaries")
+    return home / "binaries" / first.relative_to(common)
+
+
+def _is_open(roots: tuple[Path, ...]) -> bool:
+    """Whether everybody may enter the folders and read all of their files."""
+    return all(_is_reachable(root) for root in roots) and all(
+        path.stat().st_mode & stat.S_IROTH for root in roots for path in root.rglob("*")
+    )

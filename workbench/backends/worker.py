@@ -1,0 +1,84 @@
+"""A worker process seen from its parent: ask, listen until a deadline, kill.
+
+For engines that are libraries: hostile SQL runs in a process that can be ended from outside whatever it is doing.
+In: a script of this folder that imports no more than it needs, run by path. Between them: marshalled Python values
+(numbers, text, bytes, lists), each behind its length in 8 bytes; marshal, because a taken-over worker must not be able
+to run code here by sending a pickle.
+"""
+
+import marshal
+import os
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+START_WAIT = 30.0  # seconds until a new worker must have said its first word
+
+
+class WorkerGone(Exception):
+    """The worker ended by itself. str(error) says how."""
+
+
+class Worker:
+    """One child process. It ends when its standard input closes, so also when this process dies."""
+
+    def __init__(self, script: Path):
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, cwd="/", env={}, bufsize=0,
+        )  # fmt: skip
+        self._received = bytearray()
+        self._poll = select.poll()
+        self._poll.register(self._process.stdout, select.POLLIN)
+        try:
+            self.receive(time.monotonic() + START_WAIT)
+        except BaseException:
+            self.kill()
+            raise
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def send(self, value: object) -> None:
+        data = marshal.dumps(value)
+        try:
+            self._write(len(data).to_bytes(8, "little") + data)
+        except BrokenPipeError:
+            raise self._gone() from None
+
+    def receive(self, deadline: float) -> object:
+        """The worker's next value. TimeoutError at the deadline (time.monotonic), WorkerGone if it ends before."""
+        size = None
+        while True:
+            if size is None and len(self._received) >= 8:
+                size = int.from_bytes(self._received[:8], "little")
+            if size is not None and len(self._received) >= 8 + size:
+                value = marshal.loads(memoryview(self._received)[8 : 8 + size])
+                self._received = self._received[8 + size :]
+                return value
+            remaining = deadline - time.monotonic()
+            if remaining <= 0 or not self._poll.poll(remaining * 1000):
+                raise TimeoutError
+            data = os.read(self._process.stdout.fileno(), 2**20)
+            if not data:
+                raise self._gone()
+            self._received += data
+
+    def kill(self) -> None:
+        """End it now, whatever it is doing."""
+        self._process.kill()
+        self._process.wait()
+        self._process.stdin.close()
+        self._process.stdout.close()
+
+    def _write(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self._process.stdin.fileno(), view) :]
+
+    def _gone(self) -> WorkerGone:
+        code = self._process.wait()
+        return WorkerGone(f"the engine's process ended by signal {-code}" if code < 0 else f"the engine's process ended with {code}")

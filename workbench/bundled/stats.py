@@ -1,0 +1,55 @@
+"""The figures of the bundled benchmark as the Markdown tables that stand in its README.
+
+In: the built folder. Out: text. A test compares it with the README, so that the README cannot go stale.
+"""
+
+import json
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+LEVELS = ("simple", "moderate", "challenging")
+CLASSES = {(False, False): "not ordered", (True, True): "ordered, row count fixed", (True, False): "ordered, not fixed"}
+
+
+def stats(folder: Path) -> str:
+    """Two Markdown tables: rows of every table, questions by difficulty, by the labels' classes and by ties."""
+    questions = json.loads((folder / "dev.json").read_text(encoding="utf-8"))
+    schemas = json.loads((folder / "dev_tables.json").read_text(encoding="utf-8"))
+    databases = [schema["db_id"] for schema in schemas]
+    return "\n".join([*_row_table(folder, schemas), "", *_question_table(questions, databases)])
+
+
+def _row_table(folder: Path, schemas: list[dict]) -> list[str]:
+    lines = [
+        "| database | tables | columns | foreign keys | rows | rows by table |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for schema in schemas:
+        db_id, tables = schema["db_id"], schema["table_names_original"]
+        with closing(sqlite3.connect(folder / "dev_databases" / db_id / f"{db_id}.sqlite")) as connection:
+            rows = {t: connection.execute(f'SELECT COUNT(*) FROM "{t}"').fetchone()[0] for t in tables}
+        columns, keys = len(schema["column_names"]) - 1, len(schema["foreign_keys"])
+        by_table = ", ".join(f"{table} {count}" for table, count in rows.items())
+        lines.append(f"| {db_id} | {len(tables)} | {columns} | {keys} | {sum(rows.values())} | {by_table} |")
+    return lines
+
+
+def _question_table(questions: list[dict], databases: list[str]) -> list[str]:
+    kinds = {
+        "questions": lambda q: True,
+        **{level: lambda q, level=level: q["difficulty"] == level for level in LEVELS},
+        **{
+            name: lambda q, pair=pair: (q["is_ordered"], q["is_row_count_fixed"]) == pair
+            for pair, name in CLASSES.items()
+        },
+        "with evidence": lambda q: bool(q["evidence"]),
+        "ties at the limit": lambda q: q["ties"] == "limit",
+        "ties inside the answer": lambda q: q["ties"] == "inside",
+    }
+    lines = [f"| | {' | '.join(databases)} | all |", f"| {' | '.join(['---'] * (len(databases) + 2))} |"]
+    for name, belongs in kinds.items():
+        counts = Counter(question["db_id"] for question in questions if belongs(question))
+        lines.append(f"| {name} | {' | '.join(str(counts[db]) for db in databases)} | {counts.total()} |")
+    return lines

@@ -1,0 +1,254 @@
+"""The `workbench` command: one subcommand a step, each a thin call of the function of the same name.
+
+Bad input ends with one line on standard error and exit code 2; a traceback means a bug.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from workbench.errors import ConfigError, NotBuiltError, WorkbenchError
+
+
+class _Group(click.Group):
+    """Turns the workbench's own errors into one line and exit code 2."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except WorkbenchError as error:
+            click.echo(f"workbench: {error}", err=True)
+            ctx.exit(2)
+        except BrokenPipeError:
+            ctx.exit(1)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="workbench")
+def main() -> None:
+    """Measure text-to-SQL across database engines: generate, execute, judge, study, draw."""
+
+
+run_option = click.option("--run", "run", required=True, metavar="RUN", help="A name under results/, or a path.")
+benchmark_option = click.option(
+    "--benchmark", required=True, metavar="PATH", help="A benchmark folder as downloaded, or `bundled`."
+)
+databases_option = click.option("--databases", metavar="PATH", help="Where the SQLite databases lie, if elsewhere.")
+json_option = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+
+
+def _names(value: str | None) -> list[str] | None:
+    from workbench.backends import BACKENDS
+
+    if value is None:
+        return None
+    chosen = [name.strip() for name in value.split(",") if name.strip()]
+    for name in chosen:
+        if name not in BACKENDS:
+            raise ConfigError(f"there is no engine {name!r}", hint=f"available: {', '.join(BACKENDS)}")
+    if not chosen:
+        raise ConfigError("no engine is named", hint=f"available: {', '.join(BACKENDS)}")
+    return chosen
+
+
+def _print_table(frame, is_json: bool = False) -> None:
+    if is_json:
+        click.echo(json.dumps(json.loads(frame.write_json()), ensure_ascii=False))
+        return
+    import polars as pl
+
+    with pl.Config(
+        tbl_rows=-1,
+        tbl_cols=-1,
+        tbl_width_chars=1000,
+        fmt_str_lengths=80,
+        tbl_hide_dataframe_shape=True,
+        tbl_hide_column_data_types=True,
+        tbl_formatting="MARKDOWN",
+    ):
+        click.echo(frame)
+
+
+def _benchmark(path: str, databases: str | None = None):
+    from workbench.benchmarks import read_benchmark
+
+    benchmark = read_benchmark(path, databases=databases)
+    for problem in benchmark.problems:
+        click.echo(f"workbench: warning: {problem.where}: {problem.what}", err=True)
+    return benchmark
+
+
+@main.command()
+@click.argument("action", type=click.Choice(["start", "stop", "status"]), default="status")
+@click.argument("names", nargs=-1, metavar="[NAME ...]")
+@json_option
+def engines(action: str, names: tuple[str, ...], is_json: bool) -> None:
+    """List the engines, or start and stop embedded servers that outlive a command."""
+    from workbench.engines import engine_status, start_engines, stop_engines
+
+    chosen = _names(",".join(names)) if names else None
+    if action == "start":
+        start_engines(chosen)
+    elif action == "stop":
+        stop_engines(chosen)
+    _print_table(engine_status(chosen), is_json)
+
+
+@main.command()
+@benchmark_option
+@databases_option
+@click.option("--engines", metavar="NAMES", help="Comma-separated; sqlite,postgres by default.")
+@click.option("--synthesize", is_flag=True, help="Also make perturbed instances of the databases.")
+def prepare(benchmark: str, databases: str | None, engines: str | None, synthesize: bool) -> None:
+    """Read a benchmark and copy its databases into the engines, exactly."""
+    from workbench.migrate import prepare as prepare_
+
+    if synthesize:
+        raise NotBuiltError("--synthesize is not built yet", hint="leave it out")
+    done = prepare_(_benchmark(benchmark, databases), _names(engines) or ["sqlite", "postgres"])
+    click.echo(done)
+
+
+@main.command("import")
+@benchmark_option
+@run_option
+@click.option(
+    "--predictions", "files", required=True, multiple=True, metavar="FILE", help="May be given several times."
+)
+@click.argument("more", nargs=-1, metavar="[FILE ...]")
+@click.option("--model", metavar="NAME", help="Taken from the file's name if not given.")
+@click.option("--engine", metavar="ENGINE", help="The dialect it is written in; from the file's name, else sqlite.")
+@click.option("--params-b", type=float, help="Total parameters in billions; from the model's name if not given.")
+@click.option("--weights", type=click.Choice(["open", "closed"]))
+@databases_option
+def import_(
+    benchmark: str,
+    run: str,
+    files: tuple[str, ...],
+    more: tuple[str, ...],
+    model: str | None,
+    engine: str | None,
+    params_b: float | None,
+    weights: str | None,
+    databases: str | None,
+) -> None:
+    """Bring prediction files into a run: BIRD JSON, Spider text, mini-dev JSON, CSV, JSONL."""
+    from workbench.import_predictions import import_predictions
+
+    every = [*files, *more]
+    names = import_predictions(
+        run, _benchmark(benchmark, databases), every, model=model, engine=engine, params_b=params_b, weights=weights
+    )
+    click.echo(f"{len(every)} files imported: {', '.join(names)}")
+
+
+@main.command()
+@benchmark_option
+@run_option
+@click.option("--model", "name", required=True, metavar="NAME")
+@click.option("--target", type=click.Choice(["sql", "plan"]), default="sql", show_default=True)
+@click.option("--engines", metavar="NAMES", help="Dialects to ask SQL for; sqlite by default.")
+@click.option("--base-url", metavar="URL", help="An endpoint that speaks OpenAI's protocol.")
+@click.option("--limit", type=click.IntRange(min=1), help="Only the first N questions.")
+@click.option("--seed", type=int, default=0, show_default=True)
+def generate(
+    benchmark: str,
+    run: str,
+    name: str,
+    target: str,
+    engines: str | None,
+    base_url: str | None,
+    limit: int | None,
+    seed: int,
+) -> None:
+    """Ask a model every question of a benchmark."""
+    from workbench.config import ModelConfig
+    from workbench.generate import generate as generate_
+
+    model = ModelConfig(name=name, provider="openai" if base_url else "simulated", targets=[target])
+    click.echo(generate_(run, _benchmark(benchmark), [model], _names(engines) or ["sqlite"], limit=limit, seed=seed))
+
+
+@main.command()
+@run_option
+@click.option("--engines", metavar="NAMES", help="Comma-separated; those the predictions were written for by default.")
+@click.option(
+    "--seconds", type=click.FloatRange(min=0, min_open=True), help="Time limit of one statement, 30 by default."
+)
+@click.option("--explain", metavar="ID", help="Show every verdict on one question instead.")
+@json_option
+def score(run: str, engines: str | None, seconds: float | None, explain: str | None, is_json: bool) -> None:
+    """Execute and judge what a run holds; prints accuracy per model and engine."""
+    from workbench.backends.base import Limits
+    from workbench.results import Run
+    from workbench.score import explain as explain_
+    from workbench.score import score as score_
+    from workbench.study import accuracy
+
+    if explain is not None:
+        _print_table(explain_(run, explain), is_json)
+        return
+    chosen = _names(engines)
+    click.echo(score_(run, chosen, Limits(seconds=seconds) if seconds else None), err=True)
+    _print_table(accuracy(Run.open(run)), is_json)
+
+
+def _results_options(command: Callable) -> Callable:
+    for option in (
+        click.option("--run", "run", metavar="RUN"),
+        click.option("--published", is_flag=True, help="The papers' printed figures."),
+    ):
+        command = option(command)
+    return command
+
+
+@main.command()
+@click.argument("name")
+@_results_options
+@json_option
+def study(name: str, run: str | None, published: bool, is_json: bool) -> None:
+    """Print a study table, or all of them, and store it with the run."""
+    from workbench.study import names
+    from workbench.study import study as study_
+
+    for each in names(name):
+        _print_table(study_(each, run, is_published=published), is_json)
+
+
+@main.command()
+@click.argument("name")
+@_results_options
+def figures(name: str, run: str | None, published: bool) -> None:
+    """Draw a figure, or all of them: pdf, png and the numbers as csv."""
+    from workbench.study import figures as figures_
+
+    for path in figures_(name, run, is_published=published):
+        click.echo(path)
+
+
+@main.command("run")
+@click.argument("config", type=click.Path(path_type=Path))
+def run_(config: Path) -> None:
+    """Run the notebooks for a configuration, from preparing databases to figures."""
+    from workbench.run_notebooks import run_config
+
+    for path in run_config(config):
+        click.echo(path)
+
+
+def _not_built(name: str, help_text: str) -> None:
+    @main.command(name, help=f"{help_text} (not built yet)", context_settings={"ignore_unknown_options": True})
+    @click.argument("words", nargs=-1, type=click.UNPROCESSED)
+    def command(words: tuple[str, ...]) -> None:
+        raise NotBuiltError(f"`workbench {name}` is not built yet", hint="see README for what is")
+
+
+_not_built("plan", "Convert, show and check query plans.")
+_not_built("inspect", "Look at single questions of a run.")
+_not_built("train", "Fine-tune a model.")
+
+if __name__ == "__main__":
+    sys.exit(main())

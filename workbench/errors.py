@@ -1,0 +1,55 @@
+"""Every error the workbench raises for something outside itself: bad input, a missing engine, a broken store.
+
+A message is one line that says what is wrong, where, and what would be right. The command line prints it and
+exits with 2; a traceback therefore always means a bug of ours. One child per step of the data's way.
+"""
+
+
+class WorkbenchError(Exception):
+    """Base of all errors caused by input or surroundings.
+
+    what: the fault, without a full stop. where: file, folder, question or engine it was found in.
+    hint: what would be right ("available: a, b").
+    """
+
+    def __init__(self, what: str, *, where: object = None, hint: str | None = None):
+        self.what, self.where, self.hint = what, where, hint
+        super().__init__(what, where, hint)
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.what}" if self.where is not None else self.what
+        if self.hint:
+            text += f" ({self.hint})"
+        return " ".join(text.split())  # one line, whatever was quoted into it
+
+
+class BenchmarkError(WorkbenchError):
+    """A benchmark folder or one of its files cannot be used."""
+
+
+class PredictionError(WorkbenchError):
+    """A prediction file cannot be paired with the questions."""
+
+
+class ConfigError(WorkbenchError):
+    """A run's configuration or a command's argument is wrong."""
+
+
+class EngineError(WorkbenchError):
+    """A database engine is absent, does not start, or cannot be reached."""
+
+
+class MigrationError(WorkbenchError):
+    """A database could not be copied exactly into an engine."""
+
+
+class ResultsError(WorkbenchError):
+    """A stored run cannot be read or written."""
+
+
+class GenerationError(WorkbenchError):
+    """A model cannot be asked."""
+
+
+class NotBuiltError(WorkbenchError):
+    """A documented command that this version does not have yet."""

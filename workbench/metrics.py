@@ -1,0 +1,181 @@
+"""How one prediction's result is judged against gold's, and how a share of right ones is reported.
+
+In: two results as lists of row tuples, as the drivers returned them. Out: a verdict, a reason a person can read, an
+interval. Only BIRD's execution accuracy so far. Judging one sample is kept apart from reducing many (portability.py).
+"""
+
+import datetime
+import math
+import reprlib
+from collections.abc import Iterable, Sequence, Sized
+from decimal import Decimal
+from uuid import UUID
+
+from workbench.errors import ResultsError
+
+MAX_ROW_VALUES = 6  # of one row quoted in a reason
+_QUOTE = reprlib.Repr()  # of one value quoted in a reason
+_QUOTE.maxstring = _QUOTE.maxother = _QUOTE.maxlong = 40
+MAX_EXACT_INTEGER_DIGITS = 38  # SQL's widest integers and decimals; beyond, a Decimal becomes a float
+
+
+def bird_ex(predicted: Iterable[Sequence], gold: Iterable[Sequence]) -> bool:
+    """BIRD's execution accuracy of one pair: the two results are equal as sets of row tuples.
+
+    Row order and repeated rows do not count, the order of columns does, column names do not. Values are equal where
+    Python says so: 1 == 1.0 == True == Decimal(1), '1' != 1, NULL only equals NULL, NaN equals nothing, no tolerance.
+    Rule: bird-bench/mini_dev, evaluation/evaluation_ex.py, calculate_ex. Values the official script cannot put into a
+    set (arrays, maps) are compared by their contents instead of failing.
+    """
+    predicted, gold = _keys(predicted), _keys(gold)
+    # Python's sets take a NaN for equal to itself if it is the same object; drivers return a new one every time.
+    return set(predicted) == set(gold) and not any(map(_has_nan, gold))
+
+
+def first_difference(predicted: Iterable[Sequence], gold: Iterable[Sequence]) -> str | None:
+    """Why `bird_ex` refuses a pair, in one line; None where it accepts it. The same input gives the same words.
+
+    Counts are of distinct rows; the rows quoted are the first ones in the order their query returned them.
+    """
+    predicted, gold = _distinct(predicted), _distinct(gold)
+    missing = [row for key, row in gold.items() if key not in predicted or _has_nan(key)]
+    extra = [row for key, row in predicted.items() if key not in gold or _has_nan(key)]
+    if not missing and not extra:
+        return None
+    if not predicted:
+        return f"no rows vs gold's {len(gold)}, first: {_show_row(missing[0])}"
+    if not gold:
+        return f"{_rows(predicted)} vs gold's none, first: {_show_row(extra[0])}"
+    widths = [len(next(iter(rows))) for rows in (predicted, gold)]
+    if widths[0] != widths[1]:
+        return f"columns: {widths[0]} vs gold's {widths[1]}"
+    if len(predicted) == len(gold) == 1:
+        pairs = enumerate(zip(*predicted, *gold, strict=True), start=1)
+        column, (ours, theirs) = next(pair for pair in pairs if pair[1][0] != pair[1][1] or _has_nan(pair[1][0]))
+        return f"column {column}: {_show(ours)} vs gold's {_show(theirs)}"
+    parts = []
+    if missing:
+        which = "gold's only row" if len(gold) == 1 else f"{len(missing)} of gold's {len(gold)} rows"
+        parts.append(f"{which} {_be(missing)} missing, first: {_show_row(missing[0])}")
+    if extra:
+        parts.append(f"{_rows(extra)} {_be(extra)} not in gold, first: {_show_row(extra[0])}")
+    return "; ".join(parts)
+
+
+def normalise(rows: Iterable[Sequence]) -> list[tuple]:
+    """Rows with one spelling for values that engines return as different Python types.
+
+    For pairs whose two sides ran on different engines, and only for those: the official rule compares raw values.
+    Decimal -> int if whole, else float; date, datetime, time -> ISO text as SQLite's functions write it ("2020-01-31",
+    "2020-01-31 23:59:00"); timedelta (MySQL's TIME) -> "[-]HH:MM:SS"; bool -> int; UUID -> text.
+    """
+    return [tuple(_normal(value) for value in row) for row in rows]
+
+
+def wilson_interval(successes: int, n: int, level: float = 0.95) -> tuple[float, float]:
+    """Wilson's score interval of a share, as fractions (low, high). ResultsError for an empty sample."""
+    if n <= 0:
+        raise ResultsError("a share of no samples is undefined", where="wilson_interval", hint="n must be over 0")
+    if not 0 <= successes <= n:
+        raise ResultsError(f"{successes} successes of {n}", where="wilson_interval", hint=f"0 to {n} are possible")
+    from statsmodels.stats.proportion import proportion_confint  # takes seconds to import
+
+    low, high = proportion_confint(successes, n, alpha=1 - level, method="wilson")
+    return float(low), float(high)
+
+
+def _keys(rows: Iterable[Sequence]) -> list[tuple]:
+    """Rows as they can stand in a set."""
+    rows = [tuple(row) for row in rows]
+    try:
+        set(rows)
+    except TypeError:  # an array, a map or a buffer somewhere
+        return [tuple(_hashable(value) for value in row) for row in rows]
+    return rows
+
+
+def _distinct(rows: Iterable[Sequence]) -> dict[tuple, tuple]:
+    """Key -> row, first occurrence first."""
+    rows = [tuple(row) for row in rows]
+    distinct: dict[tuple, tuple] = {}
+    for key, row in zip(_keys(rows), rows, strict=True):
+        distinct.setdefault(key, row)
+    return distinct
+
+
+def _hashable(value: object) -> object:
+    match value:
+        case list() | tuple():
+            return tuple(_hashable(item) for item in value)
+        case dict():
+            return frozenset((key, _hashable(item)) for key, item in value.items())
+        case set():
+            return frozenset(value)
+        case bytearray() | memoryview():
+            return bytes(value)
+        case Decimal() if value.is_snan():  # the one number Python cannot hash
+            return math.nan
+        case _:
+            return value
+
+
+def _has_nan(value: object) -> bool:
+    match value:
+        case float():
+            return math.isnan(value)
+        case Decimal():
+            return value.is_nan()
+        case tuple() | list() | frozenset():
+            return any(map(_has_nan, value))
+        case _:
+            return False
+
+
+def _normal(value: object) -> object:
+    match value:
+        case bool():
+            return int(value)
+        case Decimal() if value.is_nan():
+            return math.nan
+        case Decimal():
+            whole = (
+                value.adjusted() < MAX_EXACT_INTEGER_DIGITS and value.is_finite() and value == value.to_integral_value()
+            )
+            return int(value) if whole else float(value)
+        case datetime.datetime():  # before date, which it is a kind of
+            return value.isoformat(sep=" ")
+        case datetime.date() | datetime.time():
+            return value.isoformat()
+        case datetime.timedelta():
+            sign, span = ("-", -value) if value < datetime.timedelta(0) else ("", value)
+            minutes, seconds = divmod(span.days * 86_400 + span.seconds, 60)
+            fraction = f".{span.microseconds:06d}" if span.microseconds else ""
+            return f"{sign}{minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}{fraction}"
+        case UUID():
+            return str(value)
+        case list() | tuple():
+            return tuple(_normal(item) for item in value)
+        case bytearray() | memoryview():
+            return bytes(value)
+        case _:
+            return value
+
+
+def _rows(rows: Sized) -> str:
+    return f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
+
+
+def _be(rows: Sized) -> str:
+    return "is" if len(rows) == 1 else "are"
+
+
+def _show_row(row: tuple) -> str:
+    shown = [_show(value) for value in row[:MAX_ROW_VALUES]]
+    if len(row) > MAX_ROW_VALUES:
+        shown.append(f"and {len(row) - MAX_ROW_VALUES} more")
+    return f"({', '.join(shown)})"
+
+
+def _show(value: object) -> str:
+    """A value on one line: NULL, or its repr (which escapes what cannot be printed), cut to a readable length."""
+    return "NULL" if value is None else _QUOTE.repr(value)

@@ -1,0 +1,45 @@
+"""Where things lie: the only module that knows the project's folders.
+
+ROOT is the checkout. `WORKBENCH_ROOT` moves results/ and figures/ elsewhere, `WORKBENCH_CACHE` moves the cache
+(engines' data, copied databases, executed results); both are made when first needed.
+"""
+
+import os
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent
+CHECKOUT = PACKAGE.parent
+NOTEBOOKS = CHECKOUT / "notebooks"
+
+
+def root() -> Path:
+    """The folder that holds results/ and figures/."""
+    return Path(os.environ.get("WORKBENCH_ROOT") or CHECKOUT).resolve()
+
+
+def results_dir() -> Path:
+    return root() / "results"
+
+
+def published_dir() -> Path:
+    """Figures printed in the papers, as parquet; part of the checkout, no run."""
+    return CHECKOUT / "results" / "published"
+
+
+def run_dir(run: str | Path) -> Path:
+    """A run's folder: a bare name lies under results/, anything with a separator is a path."""
+    text = str(run)
+    return Path(text).resolve() if os.sep in text or text in (".", "..") else results_dir() / text
+
+
+def figures_dir(run: str | Path) -> Path:
+    """Where the figures of a run are drawn."""
+    return root() / "figures" / run_dir(run).name
+
+
+def cache_dir(*parts: str) -> Path:
+    """A folder of the cache, made if it is not there. Everything in it can be deleted and comes back."""
+    base = Path(os.environ.get("WORKBENCH_CACHE") or root() / ".cache" / "workbench").resolve()
+    path = base.joinpath(*parts)
+    path.mkdir(parents=True, exist_ok=True)
+    return path

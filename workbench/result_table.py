@@ -1,0 +1,189 @@
+"""A statement's result exactly as the driver gave it, in Arrow, so that it can be stored and judged again later.
+
+In: column names and rows of Python values. Out: the same rows, or a polars frame to look at, or bytes to store.
+A column of one plain kind (whole numbers of 64 bits, floats, text, bytes, booleans, dates, naive date-times, times,
+spans) is that Arrow type. Any other column (decimals, UUIDs, lists, larger numbers, the mixed columns of SQLite) is
+text in which each value carries its kind, named in the field's metadata. Nothing is ever unpickled.
+"""
+
+import base64
+import json
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from uuid import UUID
+
+import pyarrow as pa
+
+NATIVE = {
+    int: pa.int64(),
+    float: pa.float64(),
+    str: pa.string(),
+    bytes: pa.binary(),
+    bool: pa.bool_(),
+    date: pa.date32(),
+    datetime: pa.timestamp("us"),
+    time: pa.time64("us"),
+    timedelta: pa.duration("us"),
+}
+ENCODED = {b"encoding": b"workbench-1"}  # field metadata of a column whose values carry their kind
+ROWS = b"workbench.rows"  # schema metadata: a result may have rows without columns
+
+
+class ResultTable:
+    """Rows of one result. columns: names as the engine gave them, repeated ones too; arrow: the data."""
+
+    def __init__(self, columns: Sequence[str], arrow: pa.Table, row_count: int):
+        self.columns, self.arrow, self.row_count = tuple(columns), arrow, row_count
+
+    @classmethod
+    def from_rows(cls, columns: Sequence[str], rows: Sequence[Sequence]) -> "ResultTable":
+        """Take over the driver's rows. TypeError for a value of a kind that no engine here gives."""
+        arrays, fields = [], []
+        by_column = list(zip(*rows, strict=True)) if rows else [()] * len(columns)
+        for name, values in zip(columns, by_column, strict=True):
+            array, metadata = _to_arrow(values)
+            arrays.append(array)
+            fields.append(pa.field(_storable(name), array.type, metadata=metadata))
+        schema = pa.schema(fields, metadata={ROWS: str(len(rows)).encode()})
+        return cls(columns, pa.Table.from_arrays(arrays, schema=schema), len(rows))
+
+    def rows(self) -> list[tuple]:
+        """The raw values. A date-time or time with a zone comes back with that zone's fixed offset."""
+        if not self.columns:
+            return [()] * self.row_count
+        return list(zip(*map(_from_arrow, self.arrow.columns, self.arrow.schema), strict=True))
+
+    def frame(self):
+        """A polars frame to look at: mixed and exotic columns as text, repeated names numbered."""
+        import polars as pl
+
+        series, taken = [], set()
+        for name, column, field in zip(self.columns, self.arrow.columns, self.arrow.schema, strict=True):
+            if field.metadata == ENCODED:
+                values = [None if value is None else _shown(value) for value in _from_arrow(column, field)]
+                column = pa.array(values, pa.string())
+            unique = name
+            while unique in taken:
+                unique += "_"
+            taken.add(unique)
+            series.append(pl.Series(unique, pl.from_arrow(column)))
+        return pl.DataFrame(series)
+
+    def to_bytes(self, metadata: dict[bytes, bytes] | None = None) -> bytes:
+        """The table as an Arrow IPC stream; metadata: more to say in its schema."""
+        table = self.arrow.replace_schema_metadata({**self.arrow.schema.metadata, **(metadata or {})})
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
+            writer.write_table(table)
+        return sink.getvalue().to_pybytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "ResultTable":
+        """The inverse of `to_bytes`. pyarrow.ArrowInvalid for anything else."""
+        with pa.ipc.open_stream(data) as reader:
+            table = reader.read_all()
+        metadata = table.schema.metadata or {}
+        if ROWS not in metadata:
+            raise pa.ArrowInvalid("not a stored result")
+        return cls([_restored(field.name) for field in table.schema], table, int(metadata[ROWS]))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ResultTable) and self.to_bytes() == other.to_bytes()  # NaN equals itself here
+
+    __hash__ = None
+
+    def __repr__(self) -> str:
+        return f"ResultTable({', '.join(self.columns)}; {self.row_count} rows)"
+
+
+def _to_arrow(values: Sequence) -> tuple[pa.Array, dict | None]:
+    kinds = set(map(type, values)) - {type(None)}
+    if not kinds:
+        return pa.nulls(len(values)), None
+    kind = kinds.pop()
+    if not kinds and kind in NATIVE and not (kind in (datetime, time) and any(v and v.tzinfo for v in values)):
+        try:
+            return pa.array(values, NATIVE[kind]), None
+        except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError):
+            pass  # more than 64 bits, or text that is not UTF-8
+    return pa.array([None if value is None else _encode(value) for value in values], pa.string()), ENCODED
+
+
+def _from_arrow(column: pa.ChunkedArray, field: pa.Field) -> list:
+    values = column.to_pylist()
+    if field.metadata != ENCODED:
+        return values
+    return [None if value is None else _decode(value) for value in values]
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _nested(values: Iterable) -> str:
+    return _json([None if value is None else _encode(value) for value in values])
+
+
+def _unnested(text: str) -> list:
+    return [None if value is None else _decode(value) for value in json.loads(text)]
+
+
+# kind: (letter, text of a value, value of a text); JSON where the text itself may not be UTF-8
+KINDS = {
+    bool: ("t", lambda v: str(int(v)), lambda s: s == "1"),
+    int: ("i", lambda v: f"{v:x}", lambda s: int(s, 16)),
+    float: ("f", float.hex, float.fromhex),
+    str: ("s", str, str),
+    bytes: ("b", lambda v: base64.b64encode(v).decode(), base64.b64decode),
+    Decimal: ("d", str, Decimal),
+    date: ("D", date.isoformat, date.fromisoformat),
+    datetime: ("T", datetime.isoformat, datetime.fromisoformat),
+    time: ("H", time.isoformat, time.fromisoformat),
+    timedelta: ("L", lambda v: _json([v.days, v.seconds, v.microseconds]), lambda s: timedelta(*json.loads(s))),
+    UUID: ("u", str, UUID),
+    list: ("l", _nested, _unnested),
+    tuple: ("p", _nested, lambda s: tuple(_unnested(s))),
+    dict: ("m", lambda v: _nested(x for item in v.items() for x in item), lambda s: _paired(_unnested(s))),
+}
+LETTERS = {letter: decode for letter, _, decode in KINDS.values()} | {"j": json.loads}
+
+
+def _paired(items: list) -> dict:
+    return dict(zip(items[::2], items[1::2], strict=True))
+
+
+def _encode(value: object) -> str:
+    """A value as text, its first letter the kind; numbers in hexadecimal, which is exact and has no length limit."""
+    if type(value) not in KINDS:
+        raise TypeError(f"a result holds a value of kind {type(value).__name__}")
+    letter, encode, _ = KINDS[type(value)]
+    if letter == "s" and not _is_utf8(value):
+        return "j" + _json(value)
+    return letter + encode(value)
+
+
+def _decode(text: str) -> object:
+    return LETTERS[text[0]](text[1:])
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _storable(name: str) -> str:
+    return name if _is_utf8(name) and not name.startswith("\\j") else "\\j" + _json(name)
+
+
+def _restored(name: str) -> str:
+    return json.loads(name[2:]) if name.startswith("\\j") else name
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bytes) or isinstance(value, int) and abs(value) > 10**4000:  # Python refuses to print those
+        return value.hex() if isinstance(value, bytes) else f"{value:#x}"
+    return str(value).encode(errors="replace").decode()

@@ -1,0 +1,325 @@
+"""The results store: `results/<run>/` with run.json and parquet parts, and the one description of every column.
+
+In: rows that a step has finished, as polars frames. Out: parts that are written whole and renamed into place, so that a
+kill loses at most what was in flight. A part holds one batch (one model, target, dialect, engine and database) and every
+row carries `input_hash`, the hash of all that decides it: a rerun redoes exactly the rows whose hash is new.
+"""
+
+import contextlib
+import fcntl
+import io
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+
+import polars as pl
+
+from workbench import paths
+from workbench.errors import ResultsError
+from workbench.faults import kill_point
+
+SCHEMA_VERSION = 1
+
+_TEXT, _FLAG, _INT, _REAL = pl.String, pl.Boolean, pl.Int64, pl.Float64
+_MODEL = {
+    "run": (_TEXT, "name of the run's folder"),
+    "model": (_TEXT, "name of the model or system"),
+    "params_b": (_REAL, "total parameters in billions; null where unknown"),
+    "weights": (_TEXT, "open | closed; null where unknown"),
+    "regime": (_TEXT, "prompted | fine-tuned | purpose-built | imported (from a prediction file)"),
+    "is_simulated": (_FLAG, "true where the answers are seeded edits of the gold and no model was asked"),
+    "target": (_TEXT, "what the model was asked for: sql | plan"),
+    "dialect": (_TEXT, "the SQL dialect it was asked for; null for plans"),
+}
+_INPUT_HASH = {
+    "input_hash": (_TEXT, "SHA-256 of everything that decides this row; a rerun redoes rows whose hash is new")
+}
+
+TABLES: dict[str, dict[str, tuple[type[pl.DataType], str]]] = {
+    "questions": {
+        "run": _MODEL["run"],
+        "benchmark": (_TEXT, "name of the benchmark and split"),
+        "position": (_INT, "place of the question in the benchmark's file, from 0"),
+        "question_id": (_TEXT, "the benchmark's id, or the position where it has none; unique"),
+        "db_id": (_TEXT, "name of the database"),
+        "question": (_TEXT, "the question in natural language"),
+        "evidence": (_TEXT, "the hint that BIRD gives with a question"),
+        "gold_sql": (_TEXT, "the benchmark's SQL for SQLite"),
+        "gold_sql_postgres": (_TEXT, "the benchmark's own SQL for PostgreSQL, where it ships one"),
+        "gold_sql_mysql": (_TEXT, "the benchmark's own SQL for MySQL, where it ships one"),
+        "difficulty": (_TEXT, "the benchmark's own grade"),
+        "is_ordered": (_FLAG, "whether the question asks for a ranked result"),
+        "is_row_count_fixed": (_FLAG, "whether the question states the number of rows"),
+        "class_source": (_TEXT, "where the two labels come from: hand | rules | llm"),
+    },
+    "generations": {
+        **_MODEL,
+        "question_id": (_TEXT, "question that was asked"),
+        "db_id": (_TEXT, "name of the database"),
+        "prompt_hash": (_TEXT, "SHA-256 of the messages; null for imported predictions"),
+        "response": (_TEXT, "the answer as it came"),
+        "thinking": (_TEXT, "the reasoning part of the answer"),
+        "artefact": (_TEXT, "the SQL or plan taken from the answer"),
+        "parse_status": (_TEXT, "ok | empty | refusal | no_sql | truncated | not_json | ... (see DESIGN of outcomes)"),
+        "input_tokens": (_INT, "tokens of the prompt"),
+        "output_tokens": (_INT, "tokens of the answer, reasoning included"),
+        "reasoning_tokens": (_INT, "tokens of the reasoning"),
+        "artefact_tokens": (_INT, "tokens of the artefact"),
+        "seconds": (_REAL, "wall time of the call"),
+        "finish_reason": (_TEXT, "why the model stopped"),
+        "error": (_TEXT, "why there is no answer"),
+        **_INPUT_HASH,
+    },
+    "executions": {
+        **_MODEL,
+        "role": (_TEXT, "gold | prediction; a gold has no model"),
+        "engine": (_TEXT, "engine that ran the statement"),
+        "engine_version": (_TEXT, "the engine's own version string"),
+        "question_id": (_TEXT, "question it answers"),
+        "db_id": (_TEXT, "name of the database"),
+        "sql": (_TEXT, "the statement"),
+        "status": (
+            _TEXT,
+            "ok | refused | syntax_error | name_error | type_error | runtime_error | timeout | too_large | crashed",
+        ),
+        "message": (_TEXT, "the engine's words, without paths of the host"),
+        "rows": (_INT, "rows of the result"),
+        "result_key": (_TEXT, "name of the result in the cache of executed results"),
+        "seconds": (_REAL, "wall time of execute and fetch"),
+        **_INPUT_HASH,
+    },
+    "scores": {
+        **_MODEL,
+        "benchmark": (_TEXT, "name of the benchmark and split"),
+        "engine": (_TEXT, "engine that ran the prediction"),
+        "engine_version": (_TEXT, "the engine's own version string; null where it could not be started"),
+        "gold_engine": (
+            _TEXT,
+            "engine that ran the gold: the same one where the benchmark ships a gold for it, else sqlite",
+        ),
+        "question_id": (_TEXT, "question it answers"),
+        "db_id": (_TEXT, "name of the database"),
+        "difficulty": (_TEXT, "the benchmark's own grade"),
+        "bird_ex": (_FLAG, "BIRD's execution accuracy rule; failures count as wrong, as there; null where not judged"),
+        "outcome": (_TEXT, "judged | prediction_failed | gold_failed | gold_timeout | not_judged"),
+        "reason": (_TEXT, "the verdict in words"),
+        "predicted_status": (_TEXT, "outcome of running the prediction"),
+        "gold_status": (_TEXT, "outcome of running the gold"),
+        **_INPUT_HASH,
+    },
+    "portability": {
+        "run": _MODEL["run"],
+        "benchmark": (_TEXT, "name of the benchmark and split"),
+        "metric": (_TEXT, "the score that is averaged"),
+        "engines": (_TEXT, "the engine set of lower bound, best and portability"),
+    },
+}
+
+
+def dtypes(table: str) -> dict[str, type[pl.DataType]]:
+    """Column types of a table, in stored order."""
+    return {name: dtype for name, (dtype, _) in TABLES[table].items()}
+
+
+def content_hash(*values: object) -> str:
+    """SHA-256 of plain values (text, numbers, None, lists, dicts), the same in every process and on every machine."""
+    return sha256(json.dumps(values, sort_keys=True, ensure_ascii=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def part_name(*words: str | None) -> str:
+    """A readable, unique file stem for a batch: its words, made safe, and a hash of them as they are."""
+    safe = [re.sub(r"[^A-Za-z0-9.]+", "-", word or "-")[:40].strip("-.") or "-" for word in words]
+    return "__".join(safe) + "__" + content_hash(*words)[:8]
+
+
+def write_whole(path: Path, data: bytes, point: str | None = None) -> None:
+    """Write a file so that it is there whole or not at all, also when the process or the machine dies."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            file.write(data[: len(data) // 2])
+            if point:
+                file.flush()
+                kill_point(point)
+            file.write(data[len(data) // 2 :])
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise ResultsError(f"cannot be written: {error.strerror or error}", where=path) from error
+
+
+class Run:
+    """One folder under results/: its header, its tables, and the lock that keeps a second writer out."""
+
+    def __init__(self, path: Path, header: dict):
+        self.path, self.header = path, header
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @classmethod
+    def open(cls, run: "str | Path | Run") -> "Run":
+        """An existing run. ResultsError if there is none or its header cannot be read."""
+        if isinstance(run, Run):
+            return run
+        path = paths.run_dir(run)
+        file = path / "run.json"
+        if not file.is_file():
+            there = sorted(p.parent.name for p in paths.results_dir().glob("*/run.json"))
+            raise ResultsError(
+                f"there is no run {run!s:.200}", where=path, hint=f"available: {', '.join(there) or 'none yet'}"
+            )
+        try:
+            header = json.loads(file.read_text("utf-8"))
+        except (ValueError, OSError) as error:
+            raise ResultsError(f"run.json cannot be read: {error}", where=path) from error
+        if not isinstance(header, dict) or header.get("schema_version") != SCHEMA_VERSION:
+            found = header.get("schema_version") if isinstance(header, dict) else None
+            raise ResultsError(
+                f"schema version {found!r} is not {SCHEMA_VERSION}", where=file, hint="score it again under a new name"
+            )
+        return cls(path, header)
+
+    @classmethod
+    def create(cls, run: str | Path) -> "Run":
+        """Open a run, or make it with an empty header."""
+        path = paths.run_dir(run)
+        if path == paths.published_dir() or path.name.startswith(".") or path == paths.results_dir():
+            raise ResultsError(f"{run!s:.200} cannot be a run's name", hint="choose another, e.g. my-run")
+        if (path / "run.json").is_file():
+            return cls.open(run)
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise ResultsError("there is something else at the run's place", where=path, hint="choose another name")
+        made = cls(path, {"schema_version": SCHEMA_VERSION, "run": path.name, "status": "new", "created": _now()})
+        made.update()
+        return made
+
+    def update(self, **fields: object) -> None:
+        """Set fields of run.json; the file is left alone when nothing changes."""
+        changed = {key: value for key, value in fields.items() if self.header.get(key) != value}
+        if fields and not changed:
+            return
+        self.header.update(changed, updated=_now())
+        write_whole(self.path / "run.json", json.dumps(self.header, indent=1, ensure_ascii=False).encode())
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other writers out; the notebooks of a `workbench run` write under the lock it holds."""
+        if os.environ.get("WORKBENCH_LOCKED_RUN") == str(self.path):
+            yield
+            return
+        with (self.path / ".lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ResultsError(
+                    "another process is writing this run", where=self.path, hint="wait for it to end"
+                ) from None
+            for leftover in self.path.rglob(".*.tmp*"):
+                leftover.unlink(missing_ok=True)
+            yield
+
+    def part_path(self, table: str, part: str) -> Path:
+        return self.path / table / f"{part}.parquet"
+
+    def parts(self, table: str) -> list[str]:
+        return sorted(p.stem for p in (self.path / table).glob("*.parquet"))
+
+    def read_part(self, table: str, part: str) -> pl.DataFrame:
+        """The rows of a part; none where it is missing or damaged, so that it is made again."""
+        path = self.part_path(table, part)
+        empty = pl.DataFrame(schema=dtypes(table))
+        if not path.is_file():
+            return empty
+        try:
+            frame = pl.read_parquet(path)
+        except (pl.exceptions.PolarsError, OSError):
+            return empty
+        return frame if frame.schema == empty.schema else empty
+
+    def write_part(self, table: str, part: str, rows: pl.DataFrame | list[dict]) -> pl.DataFrame:
+        """Store the rows of one part, in place of what it held; returns them as stored."""
+        schema = dtypes(table)
+        frame = pl.DataFrame(
+            rows, schema=None if isinstance(rows, pl.DataFrame) else {k: v for k, v in schema.items() if k != "run"}
+        )
+        frame = frame.with_columns(run=pl.lit(self.name, pl.String)).select(list(schema)).cast(schema)
+        buffer = io.BytesIO()
+        frame.write_parquet(buffer)
+        write_whole(self.part_path(table, part), buffer.getvalue(), point="part-half-written")
+        return frame
+
+    def merge_part(self, table: str, part: str, ids: list[str], made: dict[str, dict]) -> None:
+        """Bring a part to hold the questions `ids` in this order: rows of `made` by question id, else those stored.
+
+        The file is left alone when nothing changes.
+        """
+        stored = {row["question_id"]: row for row in self.read_part(table, part).iter_rows(named=True)}
+        if not made and list(stored) == ids:
+            return
+        rows = [made.get(i) or stored[i] for i in ids if i in made or i in stored]
+        self.write_part(table, part, [{key: value for key, value in row.items() if key != "run"} for row in rows])
+
+    def drop_part(self, table: str, part: str) -> None:
+        self.part_path(table, part).unlink(missing_ok=True)
+
+    def table(self, table: str) -> pl.DataFrame:
+        """All stored rows of a table."""
+        files = [self.part_path(table, part) for part in self.parts(table)]
+        if not files:
+            return pl.DataFrame(schema=dtypes(table))
+        try:
+            return pl.read_parquet(files)
+        except pl.exceptions.PolarsError as error:
+            raise ResultsError(
+                f"a part of {table} cannot be read: {error}", where=self.path, hint="delete it and run the step again"
+            ) from error
+
+    def write_study(self, name: str, frame: pl.DataFrame) -> Path:
+        """Store a study table, one file that replaces the last one."""
+        buffer = io.BytesIO()
+        frame.with_columns(run=pl.lit(self.name, pl.String)).write_parquet(buffer)
+        path = self.part_path(name, name)
+        write_whole(path, buffer.getvalue())
+        return path
+
+    def delete(self) -> None:
+        shutil.rmtree(self.path)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def connect(root: str | Path | None = None):
+    """A DuckDB connection with views over every run below `root`: one per table of TABLES, empty where nothing is stored.
+
+    `connect("results").sql("select ... from scores").pl()` gives polars, `.df()` pandas.
+    """
+    import duckdb
+
+    folder = Path(root) if root is not None else paths.results_dir()
+    if not folder.is_absolute() and not folder.is_dir():
+        folder = paths.root() / folder
+    if not folder.is_dir():
+        raise ResultsError("there is no such results folder", where=folder)
+    db = duckdb.connect()
+    for table in TABLES:
+        db.register(f"_empty_{table}", pl.DataFrame(schema=dtypes(table)).to_arrow())
+        sources = [f"SELECT * FROM _empty_{table}"]
+        if any(folder.glob(f"*/{table}/*.parquet")):
+            literal = re.sub(r"([*?\[])", r"[\1]", str(folder)).replace("'", "''")
+            pattern = f"{literal}/*/{table}/*.parquet"
+            sources.append(f"SELECT * FROM read_parquet('{pattern}', union_by_name = true)")
+        db.execute(f"CREATE VIEW {table} AS {' UNION ALL BY NAME '.join(sources)}")
+    return db

@@ -1,0 +1,149 @@
+"""`workbench run CONFIG`: the notebooks in the data's order, through papermill, with the config's parameters.
+
+Every step keeps what it has done, so a run that was stopped goes on where it stopped, and a finished one changes nothing.
+The executed notebooks are kept beside the results; they replace the last ones only once they are complete.
+"""
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from tqdm import tqdm
+
+from workbench import paths
+from workbench.backends import get_backend
+from workbench.config import Config, read_config
+from workbench.errors import EngineError, ResultsError
+from workbench.header import describe_run
+from workbench.progress import FILE_VARIABLE, read_report
+from workbench.results import Run
+
+NOTEBOOKS = ("01_prepare", "02_generate", "03_score", "04_portability")
+_CELL_SECONDS = 24 * 3600  # no cell may hang for ever; steps have limits of their own
+
+
+def run_config(config: Config | str | Path) -> list[Path]:
+    """Run every notebook for a configuration; returns the files of the figures."""
+    config = config if isinstance(config, Config) else read_config(config)
+    missing = [name for name in NOTEBOOKS if not (paths.NOTEBOOKS / f"{name}.ipynb").is_file()]
+    if missing:
+        raise ResultsError(
+            f"notebook {missing[0]}.ipynb is not there",
+            where=paths.NOTEBOOKS,
+            hint="run from a checkout of the project",
+        )
+    run = Run.create(config.run)
+    with ExitStack() as stack:
+        stack.enter_context(run.locked())
+        describe_run(
+            run, status="running", config=config.model_dump(), seed=config.seed, question_limit=config.question_limit
+        )
+        _hold_engines(config, stack)
+        try:
+            _run_all(run, config)
+        except BaseException:
+            describe_run(run, status="failed")
+            raise
+        describe_run(run, status="complete")
+    return sorted(paths.figures_dir(run.path).glob("*.*"))
+
+
+def parameters(run: Run, config: Config) -> dict[str, object]:
+    """What the notebooks' parameters cells may be given; each takes those it names."""
+    return {
+        "run": str(run.path),
+        "benchmark": config.benchmark,
+        "databases": config.databases,
+        "engines": list(config.engines),
+        "models": [model.model_dump() for model in config.models],
+        "question_limit": config.question_limit,
+        "figure_names": list(config.figures),
+        "limits": config.limits.model_dump(),
+        "seed": config.seed,
+    }
+
+
+def _hold_engines(config: Config, stack: ExitStack) -> None:
+    """Keep embedded servers up from the first notebook to the last; one that is absent is said here and in its rows."""
+    for name in config.engines:
+        backend = get_backend(name)
+        try:
+            backend.start()
+        except EngineError as error:
+            print(f"going on without {name}: {error}", file=sys.stderr)
+        else:
+            stack.callback(backend.stop)
+
+
+def _run_all(run: Run, config: Config) -> None:
+    import papermill
+    from papermill.exceptions import PapermillExecutionError
+
+    values = parameters(run, config)
+    folder = run.path / "notebooks"
+    folder.mkdir(exist_ok=True)
+    with _bar(run) as bar:
+        for name in NOTEBOOKS:
+            bar.set_description(name)
+            source, draft = paths.NOTEBOOKS / f"{name}.ipynb", folder / f".{name}.tmp.ipynb"
+            known = papermill.inspect_notebook(str(source))
+            try:
+                papermill.execute_notebook(
+                    str(source),
+                    str(draft),
+                    parameters={key: value for key, value in values.items() if key in known},
+                    kernel_name="python3",
+                    progress_bar=False,
+                    cwd=str(paths.root()),
+                    execution_timeout=_CELL_SECONDS,
+                )
+            except PapermillExecutionError as error:
+                kept = draft.replace(folder / f"{name}.failed.ipynb")
+                raise ResultsError(f"{name} stopped: {error.ename}: {error.evalue}", hint=f"see {kept}") from None
+            draft.replace(folder / f"{name}.ipynb")
+            (folder / f"{name}.failed.ipynb").unlink(missing_ok=True)
+            bar.update(1 - bar.n % 1)
+
+
+@contextmanager
+def _bar(run: Run) -> Iterator[tqdm]:
+    """One bar over all notebooks, moved by what the running step reports, and the variables that kernels inherit."""
+    file = run.path / ".progress.tmp"
+    variables = {
+        FILE_VARIABLE: str(file),
+        "WORKBENCH_LOCKED_RUN": str(run.path),
+        "WORKBENCH_RUNNER_PID": str(os.getpid()),
+        "JUPYTER_PREFER_ENV_PATH": "1",  # this environment's kernel, not one of the same name in the home folder
+        "MPLBACKEND": "agg",
+    }
+    before = {key: os.environ.get(key) for key in variables}
+    os.environ.update(variables)
+    over = threading.Event()
+    form = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
+    with tqdm(total=len(NOTEBOOKS), bar_format=form, dynamic_ncols=True) as bar:
+        thread = threading.Thread(target=_follow, args=(file, bar, over), daemon=True)
+        thread.start()
+        try:
+            yield bar
+        finally:
+            over.set()
+            thread.join()
+            file.unlink(missing_ok=True)
+            for key, value in before.items():
+                os.environ.pop(key, None) if value is None else os.environ.__setitem__(key, value)
+
+
+def _follow(file: Path, bar: tqdm, over: threading.Event) -> None:
+    """Move the bar within its notebook as the step there reports."""
+    last = None
+    while not over.wait(0.3):
+        report = read_report(file)
+        if report is None or report == last:
+            bar.refresh()
+            continue
+        last, (label, done, total) = report, report
+        bar.set_postfix_str(f"{label} {done}/{total}", refresh=False)
+        bar.update(max(0.0, int(bar.n) + 0.95 * done / max(total, 1) - bar.n))
