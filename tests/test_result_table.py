@@ -55,7 +55,7 @@ def test_values_come_back_exactly(values):
     stored = ResultTable.from_bytes(table.to_bytes())
     assert same(table.rows(), rows)
     assert same(stored.rows(), rows)
-    assert stored.columns == ("v", "v") and stored == table and stored.row_count == len(rows)
+    assert stored.columns == ("v", "v") and stored == table and stored.height == len(rows)
     assert table.frame().height == len(rows)
 
 
@@ -66,7 +66,7 @@ def test_values_come_back_exactly(values):
 )
 def test_shapes_come_back_exactly(columns, rows):
     stored = ResultTable.from_bytes(ResultTable.from_rows(columns, rows).to_bytes())
-    assert (stored.columns, stored.rows(), stored.row_count) == (columns, rows, len(rows))
+    assert (stored.columns, stored.rows(), stored.height) == (columns, rows, len(rows))
 
 
 def test_unlike_tables_are_not_equal():

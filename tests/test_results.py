@@ -27,14 +27,28 @@ def test_a_part_comes_back_as_written(root):
     run.write_part("generations", "p", [_generation("1", artefact="SELECT 'é 🦜'", seconds=0.5), _generation("2")])
     table = Run.open("a").table("generations")
     assert table.schema == pl.Schema(dtypes("generations"))
-    assert table.select("run", "question_id", "artefact", "seconds").rows() == [("a", "1", "SELECT 'é 🦜'", 0.5), ("a", "2", None, None)]
+    assert table.select("run", "question_id", "artefact", "seconds").rows() == [
+        ("a", "1", "SELECT 'é 🦜'", 0.5),
+        ("a", "2", None, None),
+    ]
 
 
 def test_merge_keeps_order_replaces_and_drops(root):
     run = Run.create("a")
-    run.write_part("generations", "p", [_generation("1", artefact="old"), _generation("2", artefact="old"), _generation("gone")])
-    run.merge_part("generations", "p", ["2", "3", "1"], {"3": _generation("3", artefact="new"), "1": _generation("1", artefact="new")})
-    assert run.read_part("generations", "p").select("question_id", "artefact").rows() == [("2", "old"), ("3", "new"), ("1", "new")]
+    run.write_part(
+        "generations", "p", [_generation("1", artefact="old"), _generation("2", artefact="old"), _generation("gone")]
+    )
+    run.merge_part(
+        "generations",
+        "p",
+        ["2", "3", "1"],
+        {"3": _generation("3", artefact="new"), "1": _generation("1", artefact="new")},
+    )
+    assert run.read_part("generations", "p").select("question_id", "artefact").rows() == [
+        ("2", "old"),
+        ("3", "new"),
+        ("1", "new"),
+    ]
 
 
 def test_merge_leaves_an_unchanged_part_alone(root):
@@ -151,7 +165,13 @@ def test_names_that_cannot_be_runs(root, name, monkeypatch):
 
 
 def test_part_names_are_readable_and_unique():
-    names = {part_name("a/b", "sql"), part_name("a-b", "sql"), part_name("a", "b", "sql"), part_name("a", None), part_name("a", "None")}
+    names = {
+        part_name("a/b", "sql"),
+        part_name("a-b", "sql"),
+        part_name("a", "b", "sql"),
+        part_name("a", None),
+        part_name("a", "None"),
+    }
     assert len(names) == 5
     assert all("/" not in name for name in names)
     assert part_name("CodeS-7b", "sql", "sqlite").startswith("CodeS-7b__sql__sqlite__")

@@ -45,7 +45,9 @@ def folder(tmp_path):
     database = tmp_path / "birds" / "databases" / "birds" / "birds.sqlite"
     database.parent.mkdir(parents=True)
     with sqlite3.connect(database) as db:
-        db.executescript("CREATE TABLE bird (name TEXT, grams INTEGER); INSERT INTO bird VALUES ('wren', 9), ('robin', 18), ('owl', 400);")
+        db.executescript(
+            "CREATE TABLE bird (name TEXT, grams INTEGER); INSERT INTO bird VALUES ('wren', 9), ('robin', 18), ('owl', 400);"
+        )
     db.close()
     _write_golds(tmp_path / "birds", GOLDS)
     lines = [json.dumps({"question_id": name, "sql": sql}) for name, sql in PREDICTIONS.items()]
@@ -71,13 +73,20 @@ def _rows(run: Run) -> pl.DataFrame:
 def test_each_outcome_is_kept_apart(run):
     done = score(run, ["sqlite"])
     assert (done.judged, done.kept) == (6, 0)
-    found = {row["question_id"]: (row["bird_ex"], row["outcome"], row["reason"]) for row in _rows(run).iter_rows(named=True)}
+    found = {
+        row["question_id"]: (row["bird_ex"], row["outcome"], row["reason"]) for row in _rows(run).iter_rows(named=True)
+    }
     assert found == EXPECTED
     executions = run.table("executions")
     assert executions.filter(role="gold").height == 6
     assert executions.filter(role="prediction", question_id="none")["status"].to_list() == [None]
     row = _rows(run).filter(question_id="equal").row(0, named=True)
-    assert (row["model"], row["params_b"], row["engine_version"], row["gold_engine"]) == ("birds-7b", 7.0, sqlite3.sqlite_version, "sqlite")
+    assert (row["model"], row["params_b"], row["engine_version"], row["gold_engine"]) == (
+        "birds-7b",
+        7.0,
+        sqlite3.sqlite_version,
+        "sqlite",
+    )
     assert Run.open("r").header["engines"] == {"sqlite": sqlite3.sqlite_version}
 
 
@@ -148,10 +157,15 @@ def test_an_engine_that_is_away_is_named_and_its_rows_stay(run, monkeypatch):
 def test_a_slow_prediction_and_a_slow_gold_are_two_outcomes(root, folder):
     endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
     _write_golds(folder, {"a": "SELECT 1", "b": endless})
-    (folder.parent / "slow.jsonl").write_text(json.dumps({"question_id": "a", "sql": endless}) + "\n" + json.dumps({"question_id": "b", "sql": "SELECT 1"}))
+    (folder.parent / "slow.jsonl").write_text(
+        json.dumps({"question_id": "a", "sql": endless}) + "\n" + json.dumps({"question_id": "b", "sql": "SELECT 1"})
+    )
     import_predictions("slow", read_benchmark(folder), [folder.parent / "slow.jsonl"])
     score("slow", ["sqlite"], Limits(seconds=0.5))
-    found = {row["question_id"]: (row["outcome"], row["predicted_status"], row["gold_status"]) for row in _rows(Run.open("slow")).iter_rows(named=True)}
+    found = {
+        row["question_id"]: (row["outcome"], row["predicted_status"], row["gold_status"])
+        for row in _rows(Run.open("slow")).iter_rows(named=True)
+    }
     assert found["a"] == ("prediction_failed", "timeout", "ok")
     assert found["b"][0] == "gold_timeout" and found["b"][2] == "timeout"
 
@@ -186,7 +200,10 @@ def test_another_benchmark_does_not_enter_a_run(run, tmp_path, folder):
 
 def test_importing_again_replaces(run, folder):
     score(run)
-    lines = [json.dumps({"question_id": name, "sql": "SELECT 2 + 2" if name == "wrong" else sql}) for name, sql in PREDICTIONS.items()]
+    lines = [
+        json.dumps({"question_id": name, "sql": "SELECT 2 + 2" if name == "wrong" else sql})
+        for name, sql in PREDICTIONS.items()
+    ]
     (folder.parent / "birds-7b.jsonl").write_text("\n".join(lines))
     import_predictions("r", read_benchmark(folder), [folder.parent / "birds-7b.jsonl"])
     done = score(run)
@@ -214,7 +231,15 @@ def test_an_engine_without_predictions_is_refused(root, folder):
 
 @pytest.mark.parametrize(
     ("name", "size"),
-    [("CodeS-7b", 7), ("meta-llama-3-70b-instruct-2", 70), ("Qwen2.5-0.5B", 0.5), ("gpt-4", None), ("gpt-35-turbo", None), ("model-8x7b", None), ("v2b2", None)],
+    [
+        ("CodeS-7b", 7),
+        ("meta-llama-3-70b-instruct-2", 70),
+        ("Qwen2.5-0.5B", 0.5),
+        ("gpt-4", None),
+        ("gpt-35-turbo", None),
+        ("model-8x7b", None),
+        ("v2b2", None),
+    ],
 )
 def test_sizes_in_names(name, size):
     assert size_in_name(name) == size

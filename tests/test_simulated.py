@@ -1,7 +1,7 @@
 """Simulated models: deterministic, edited more where they are smaller, honest about what they are."""
 
-import sqlglot
 import pytest
+import sqlglot
 
 from workbench.errors import GenerationError
 from workbench.llm import Request
@@ -11,12 +11,18 @@ GOLD = """SELECT T1.name, MAX(T1.age) FROM people AS T1 JOIN towns AS T2 ON T1.t
 WHERE T2.name = 'Berlin' AND T1.age > 20 GROUP BY T1.name ORDER BY MAX(T1.age) DESC LIMIT 3"""
 
 
-def _request(model: str = "simulated-8b", question_id: str = "1", dialect: str = "sqlite", seed: int = 0, gold: str = GOLD) -> Request:
-    return Request(model, question_id, "db", "sql", dialect, [{"role": "user", "content": "?"}], {"seed": seed}, {"gold_sql": gold})
+def _request(
+    model: str = "simulated-8b", question_id: str = "1", dialect: str = "sqlite", seed: int = 0, gold: str = GOLD
+) -> Request:
+    return Request(
+        model, question_id, "db", "sql", dialect, [{"role": "user", "content": "?"}], {"seed": seed}, {"gold_sql": gold}
+    )
 
 
 def test_the_same_request_gives_the_same_answer():
-    assert [answer(_request(question_id=str(i))).text for i in range(20)] == [answer(_request(question_id=str(i))).text for i in range(20)]
+    assert [answer(_request(question_id=str(i))).text for i in range(20)] == [
+        answer(_request(question_id=str(i))).text for i in range(20)
+    ]
 
 
 def test_seed_and_question_change_the_answers():

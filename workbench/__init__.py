@@ -3,7 +3,9 @@
 Names load on first use, so that a command needs only the libraries of its own step.
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 
 _HOMES = {
     "read_benchmark": "benchmarks",
@@ -12,19 +14,30 @@ _HOMES = {
     "import_predictions": "import_predictions",
     "prepare": "migrate",
     "generate": "generate",
+    "Limits": "backends",
     "score": "score",
     "explain": "score",
     "study": "study",
     "accuracy": "study",
     "figures": "study",
     "show": "study",
-    "Limits": "backends",
     "connect": "results",
     "Run": "results",
     "run_config": "run_notebooks",
     "WorkbenchError": "errors",
 }
 __all__ = list(_HOMES)
+
+
+class _Package(ModuleType):
+    """A call may have its file's name (`score` in score.py): the call wins, the file is `from workbench.score import ...`."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str):

@@ -31,6 +31,7 @@ class Benchmark:
 
     entries: (question_id, db_id or None) of everything in the file, in order: what positions of prediction files count.
     problems: what is wrong with single questions, golds, databases; the rest is usable.
+    origin: the arguments with which read_benchmark reads the same again, from any folder.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Benchmark:
     questions: pl.DataFrame
     problems: list[Problem]
     entries: list[tuple[str, str | None]]
+    origin: dict[str, str | None] = field(default_factory=dict)
     _roots: tuple[Root, ...] = ()
     _tables: dict[str, dict] = field(default_factory=dict)
     _schemas: dict[str, Schema] = field(default_factory=dict)
@@ -75,6 +77,8 @@ def read_benchmark(path: str | Path, split: str | None = None, databases: str | 
     with <db_id>/<db_id>.sqlite that lies elsewhere. Raises BenchmarkError where no question can be used.
     """
     is_bundled = str(path) == "bundled"
+    given = {"path": "bundled" if is_bundled else str(Path(path).resolve()), "split": split}
+    given["databases"] = str(Path(databases).resolve()) if databases is not None else None
     if is_bundled:
         from workbench import bundled
 
@@ -84,6 +88,7 @@ def read_benchmark(path: str | Path, split: str | None = None, databases: str | 
         benchmark = _read(source)
     except OSError as fault:
         raise BenchmarkError(f"cannot be read: {fault.strerror}", where=fault.filename or path) from fault
+    benchmark.origin = given
     if is_bundled:
         benchmark.name = "bundled"
         benchmark.questions = benchmark.questions.with_columns(class_source=pl.lit("hand"))

@@ -3,6 +3,9 @@
 In: rows of a study table as dicts, with `panel` null where a row could not be drawn. Out: one line of plain text each.
 """
 
+from collections import Counter
+
+CLOUD = 3  # models that make a cloud, which is shaded
 METRICS = {"bird_ex": "BIRD execution accuracy", "df_match": "DF-Match"}
 BENCHMARKS = {
     "bird-dev": "BIRD dev",
@@ -56,9 +59,11 @@ def portability_notes(rows: list[dict]) -> str:
     notes += [f"{lost} results without a verdict left out."] if lost else []
     notes += [f"Bars: {kind}." for kind in sorted({row["interval"] for row in drawn if row["interval"]})]
     common = commonest_regime(drawn)
-    if common:
-        is_only = all(row["regime"] == common for row in drawn)
-        notes.append(f"All {common}." if is_only else f"Shades: hulls of {common} models.")
+    groups = Counter((row["panel"], row["target"], row["mode"]) for row in drawn if row["regime"] == common)
+    if common and all(row["regime"] == common for row in drawn):
+        notes.append(f"All {common}.")
+    elif common and max(groups.values()) >= CLOUD:
+        notes.append(f"Shades: hulls of {common} models.")
     for field, start in (("params_note", "Sizes: "), ("source", "From: ")):
         notes += [f"{start}{text}." for text in sorted({row.get(field) for row in drawn} - {None})]
     if any(row["is_simulated"] for row in drawn) and not all(row["is_simulated"] for row in drawn):

@@ -22,8 +22,14 @@ class _Group(click.Group):
         except WorkbenchError as error:
             click.echo(f"workbench: {error}", err=True)
             ctx.exit(2)
-        except BrokenPipeError:
-            ctx.exit(1)
+        except ModuleNotFoundError as error:
+            if str(error.name).startswith("workbench"):
+                raise
+            click.echo(
+                f"workbench: this needs {error.name}, an extra that is not installed (pip install 'workbench[all]')",
+                err=True,
+            )
+            ctx.exit(2)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -122,7 +128,7 @@ def prepare(benchmark: str, databases: str | None, engines: str | None, synthesi
 @click.option("--model", metavar="NAME", help="Taken from the file's name if not given.")
 @click.option("--engine", metavar="ENGINE", help="The dialect it is written in; from the file's name, else sqlite.")
 @click.option("--params-b", type=float, help="Total parameters in billions; from the model's name if not given.")
-@click.option("--weights", type=click.Choice(["open", "closed"]))
+@click.option("--weights", type=click.Choice(["open", "closed"]), help="Whether the model's weights are open.")
 @databases_option
 def import_(
     benchmark: str,
@@ -148,12 +154,12 @@ def import_(
 @main.command()
 @benchmark_option
 @run_option
-@click.option("--model", "name", required=True, metavar="NAME")
-@click.option("--target", type=click.Choice(["sql", "plan"]), default="sql", show_default=True)
+@click.option("--model", "name", required=True, metavar="NAME", help="The model's name.")
+@click.option("--target", type=click.Choice(["sql", "plan"]), default="sql", show_default=True, help="What to ask for.")
 @click.option("--engines", metavar="NAMES", help="Dialects to ask SQL for; sqlite by default.")
 @click.option("--base-url", metavar="URL", help="An endpoint that speaks OpenAI's protocol.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N questions.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of what is random.")
 def generate(
     benchmark: str,
     run: str,
@@ -198,7 +204,7 @@ def score(run: str, engines: str | None, seconds: float | None, explain: str | N
 
 def _results_options(command: Callable) -> Callable:
     for option in (
-        click.option("--run", "run", metavar="RUN"),
+        click.option("--run", "run", metavar="RUN", help="A name under results/, or a path."),
         click.option("--published", is_flag=True, help="The papers' printed figures."),
     ):
         command = option(command)

@@ -33,7 +33,7 @@ ARROW_TYPES = {"integer": pa.int64(), "real": pa.float64(), "text": pa.string(),
 REPLACEMENT = "\ufffd"
 BATCH_ROWS = 16384
 BATCH_BYTES = 16 * 2**20  # wide rows come in smaller batches
-_SCAN_COLUMNS = 400  # aggregates of a scan stay under SQLite's 2000 result columns
+_SCAN_COLUMNS = 300  # times six results each: SQLite gives 2000 at most
 _EXACT = 2**53
 _LARGEST_DOUBLE_INTEGER = 2**63 - 1024
 _SENTINELS = {"integer": "0", "real": "0.0", "text": "''", "blob": "x''"}
@@ -124,8 +124,8 @@ def read_batches(path: Path, table: PlannedTable, holds_nul: bool) -> Iterator[p
         f"SELECT {', '.join(f'{_SENTINELS[kind]} AS c{number}' for number, (kind, _) in enumerate(flat))} UNION ALL "
         f"SELECT {', '.join(expression for _, expression in flat)} FROM {quote(table.source.name)} AS t NOT INDEXED"
     )
-    rows = max(1, min(BATCH_ROWS, BATCH_BYTES * table.rows // max(1, table.size)))
-    options = {"adbc.sqlite.query.batch_rows": rows}
+    row_bytes = 8 * len(flat) + table.size // max(1, table.rows)
+    options = {"adbc.sqlite.query.batch_rows": max(1, min(BATCH_ROWS, BATCH_BYTES // row_bytes))}
     for column in table.columns:
         column.repaired = 0
     schema, is_first = table.schema, True

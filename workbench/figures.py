@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
-from workbench.captions import commonest_regime, name_of, portability_notes, portability_title
+from workbench.captions import CLOUD, commonest_regime, name_of, portability_notes, portability_title
 from workbench.errors import ResultsError
 from workbench.marks import dodge, label_points, shade_cloud, text_width, wrap
 from workbench.portability import SCHEMA
@@ -157,7 +157,7 @@ def save_figure(figure: Figure, numbers: pl.DataFrame, folder: str | Path, name:
     The same figure gives the same bytes: no dates, no ids. ResultsError where name is not a plain file name.
     """
     folder = Path(folder)
-    if name != Path(name).name or not name:
+    if name != Path(name).name or name in ("", ".."):
         raise ResultsError("not a plain file name", where=repr(name), hint="a figure's name has no folder in it")
     folder.mkdir(parents=True, exist_ok=True)
     dateless = {"pdf": {"CreationDate": None, "ModDate": None}, "png": {"Software": None}}
@@ -207,8 +207,8 @@ def _layout(opened: list[dict], closed: list[dict], rows: list[dict], width: str
         named = space
     handles = _legend_handles(opened + closed)
     columns, legend_height = _legend_shape(handles, LEFT + (sized or space))
-    names_height = max((text_width(name, SMALL) for name in names), default=0.0) + 0.1
-    legend_below = 0.32 if opened else names_height + 0.02  # the panels: ticks and axis label, or the names
+    names_height = 1.04 * max((text_width(name, SMALL) for name in names), default=0.0) + 0.1  # 4 %: hinting
+    legend_below = 0.32 if opened else names_height + 0.05  # the panels: ticks and axis label, or the names
     title = wrap(portability_title(rows), LEFT + space - 3 * EDGE, matplotlib.rcParams["figure.titlesize"])
     notes = wrap(portability_notes(rows), LEFT + space - 3 * EDGE, SMALL)
     notes_top = 0.1 * len(notes) + 0.07
@@ -270,7 +270,7 @@ def _frame(axes: Axes, rows: list[dict]) -> None:
 def _draw_points(axes: Axes, points: list[tuple[float, dict]], common: str | None) -> list[tuple[Line2D, dict]]:
     for key, series in SERIES.items():
         cloud = [(x, row["portability"]) for x, row in points if _key(row) == key and row["regime"] == common]
-        if len({x for x, _ in cloud}) >= 3:
+        if len({x for x, _ in cloud}) >= CLOUD:
             shade_cloud(axes, cloud, to_hex(series.colour), top=1.0)
     spans = [(x, row["portability"], row["portability_low"], row["portability_high"]) for x, row in points]
     drawn = []
@@ -294,6 +294,7 @@ def _draw_points(axes: Axes, points: list[tuple[float, dict]], common: str | Non
             markersize=series.size,
             linestyle="none",
             zorder=3,
+            clip_on=False,
         )
         mark.set_gid(" | ".join((row["model"], *_key(row))))
         drawn.append((mark, row))

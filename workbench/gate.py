@@ -10,6 +10,7 @@ SQL that an engine runs and sqlglot does not know, and an engine's own words are
 import re
 from collections.abc import Iterator
 from fnmatch import translate
+from itertools import pairwise
 
 import sqlglot
 from sqlglot import exp
@@ -63,16 +64,17 @@ DENIED_NODES = {
 DENIED_ARGUMENTS = {"settings": "SETTINGS", "format": "FORMAT"}
 FIRST_WORDS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
 # First words of statements that are no query: refused. Any other first word is no SQL at all: a syntax error.
-COMMANDS = frozenset(
-    "ALTER ANALYZE ATTACH BEGIN CALL CHECKPOINT CLOSE CLUSTER COMMENT COMMIT COPY CREATE DEALLOCATE DECLARE DELETE DESC"
-    " DESCRIBE DETACH DISCARD DO DROP END EXECUTE EXPLAIN EXPORT FETCH FLUSH GRANT HANDLER IMPORT INSERT INSTALL KILL"
-    " LISTEN LOAD LOCK MERGE MOVE NOTIFY OPTIMIZE PRAGMA PREPARE REASSIGN REFRESH REINDEX RELEASE RENAME REPLACE RESET"
-    " REVOKE ROLLBACK SAVEPOINT SET SHOW START SUMMARIZE SYSTEM TRUNCATE UNLISTEN UNLOCK UPDATE USE VACUUM".split()
-)
+COMMANDS = """
+    ALTER ANALYZE ATTACH BEGIN CALL CHECKPOINT CLOSE CLUSTER COMMENT COMMIT COPY CREATE DEALLOCATE DECLARE DELETE DESC
+    DESCRIBE DETACH DISCARD DO DROP END EXECUTE EXPLAIN EXPORT FETCH FLUSH GRANT HANDLER IMPORT INSERT INSTALL KILL
+    LISTEN LOAD LOCK MERGE MOVE NOTIFY OPTIMIZE PRAGMA PREPARE REASSIGN REFRESH REINDEX RELEASE RENAME REPLACE RESET
+    REVOKE ROLLBACK SAVEPOINT SET SHOW START SUMMARIZE SYSTEM TRUNCATE UNLISTEN UNLOCK UPDATE USE VACUUM
+"""
 # Words that make a statement more than a query; looked for where the statement could not be parsed.
-DENIED_WORDS = frozenset("INSERT UPDATE DELETE MERGE CREATE DROP ALTER TRUNCATE PRAGMA ATTACH DETACH INTO COPY".split())
+DENIED_WORDS = "INSERT UPDATE DELETE MERGE CREATE DROP ALTER TRUNCATE PRAGMA ATTACH DETACH INTO COPY"
 QUOTED = (TokenType.IDENTIFIER, TokenType.STRING)
 
+_commands, _denied_words = frozenset(COMMANDS.split()), frozenset(DENIED_WORDS.split())
 _patterns = {
     dialect: re.compile("|".join(translate(name) for name in names.split()), re.IGNORECASE)
     for dialect, names in DENIED_FUNCTIONS.items()
@@ -96,7 +98,7 @@ def examine(sql: str, dialect: str) -> tuple[str, str] | None:
     words = [token.text.upper() for token in tokens if token.token_type not in QUOTED]
     first = next((word for word in words if word != "("), "")
     if first not in FIRST_WORDS:
-        if first in COMMANDS:
+        if first in _commands:
             return "refused", f"it is no query but {first}"
         return "syntax_error", f"it begins with {first[:40]!r}" if first else "it is empty"
     if any(token.token_type == TokenType.SEMICOLON for token in tokens):
@@ -108,18 +110,25 @@ def examine(sql: str, dialect: str) -> tuple[str, str] | None:
         statements = sqlglot.parse(sql, read=dialect) if len(sql) <= LONGEST else None
     except (sqlglot.ParseError, RecursionError) as error:
         if dialect not in WALLED:
-            return "syntax_error", f"not readable as {dialect}: {' '.join(str(error).split())[:200]}"
+            return "syntax_error", f"not readable as {dialect}: {_said(error)}"
         statements = None
     if statements is None:
-        reason = next((f"it holds the word {word}" for word in words if word in DENIED_WORDS), None)
+        reason = next((f"it holds the word {word}" for word in words if word in _denied_words), None)
     else:
         reason = _check_tree([tree for tree in statements if tree and not isinstance(tree, exp.Semicolon)])
     return reason and ("refused", reason)
 
 
+def _said(error: Exception) -> str:
+    if isinstance(error, sqlglot.ParseError) and error.errors:
+        first = error.errors[0]
+        return f"{first['description']}, line {first['line']}, column {first['col']}"
+    return "too deeply nested"
+
+
 def called(tokens: list[Token]) -> Iterator[str]:
     """The names of all functions called: any word or quoted name before an opening bracket, keywords included."""
-    for token, following in zip(tokens, tokens[1:], strict=False):
+    for token, following in pairwise(tokens):
         if following.token_type == TokenType.L_PAREN and re.match(r"\w", token.text):
             yield token.text
 

@@ -13,9 +13,9 @@ import polars as pl
 from workbench import simulated
 from workbench.benchmarks import Benchmark
 from workbench.config import ModelConfig
-from workbench.errors import NotBuiltError
+from workbench.errors import NotBuiltError, ResultsError
 from workbench.header import describe_run
-from workbench.llm import Request, get_provider
+from workbench.llm import Provider, Request, get_provider
 from workbench.progress import track
 from workbench.prompts import prompt_hash, sql_messages
 from workbench.results import Run, content_hash, part_name
@@ -47,7 +47,7 @@ def generate(
 
     limit: only the first questions of the benchmark. Prediction files among `models` are imported, see import_predictions.
     """
-    from workbench.import_predictions import import_predictions
+    from workbench.import_predictions import import_predictions  # which stores questions as this step does
 
     done, run = Generated(), Run.create(run)
     models = [model if isinstance(model, ModelConfig) else ModelConfig.model_validate(model) for model in models]
@@ -66,6 +66,7 @@ def generate(
                 )
                 done.models += [name for name in names if name not in done.models]
                 continue
+            get_provider(model.provider).check(model.name)
             describe_run(run, models={model.name: model.model_dump()}, seed=seed)
             _ask_model(run, benchmark, questions, model, dialects, seed, done)
             done.models.append(model.name)
@@ -74,8 +75,6 @@ def generate(
 
 def store_questions(run: Run, benchmark: Benchmark, limit: int | None = None) -> pl.DataFrame:
     """Store the benchmark's questions in the run; a run holds one benchmark."""
-    from workbench.errors import ResultsError
-
     there = run.header.get("benchmark", {})
     if there and there["name"] != benchmark.name:
         raise ResultsError(
@@ -120,33 +119,19 @@ def _ask_model(
     ]
     for dialect, db_id, rows in track(batches, len(batches), f"asking {model.name}"):
         requests = [_request(benchmark, model, row, dialect, seed) for row in rows.iter_rows(named=True)]
-        _ask_batch(run, part_name(model.name, "sql", dialect, db_id), model.provider, requests, about, done)
+        _ask_batch(run, part_name(model.name, "sql", dialect, db_id), model, requests, about, done)
 
 
-def _ask_batch(run: Run, part: str, provider: str, requests: list[Request], about: dict, done: Generated) -> None:
-    hashes = {
-        r.question_id: content_hash(
-            GENERATION_VERSION, provider, r.model, r.target, r.dialect, r.messages, r.sampling, r.reference
-        )
-        for r in requests
-    }
-    stored = run.read_part("generations", part)
-    kept = {
-        row["question_id"]: row
-        for row in stored.iter_rows(named=True)
-        if hashes.get(row["question_id"]) == row["input_hash"]
-    }
-    done.kept += len(kept)
-    if len(kept) == len(requests) == stored.height:
-        return
-    ask, rows = get_provider(provider), []
+def _ask_batch(run: Run, part: str, model: ModelConfig, requests: list[Request], about: dict, done: Generated) -> None:
+    stored = dict(run.read_part("generations", part).select("question_id", "input_hash").iter_rows())
+    made = {}
     for request in requests:
-        row = kept.get(request.question_id)
-        if row is None:
-            row = about | _answered(request, ask) | {"input_hash": hashes[request.question_id]}
-            done.rows += 1
-        rows.append({key: value for key, value in row.items() if key != "run"})
-    run.write_part("generations", part, rows)
+        key = content_hash(GENERATION_VERSION, model.provider, about, vars(request))
+        if stored.get(request.question_id) != key:
+            made[request.question_id] = about | _answered(request, get_provider(model.provider)) | {"input_hash": key}
+    done.rows += len(made)
+    done.kept += len(requests) - len(made)
+    run.merge_part("generations", part, [request.question_id for request in requests], made)
 
 
 def _request(benchmark: Benchmark, model: ModelConfig, row: dict, dialect: str, seed: int) -> Request:
@@ -164,8 +149,8 @@ def _request(benchmark: Benchmark, model: ModelConfig, row: dict, dialect: str, 
     )
 
 
-def _answered(request: Request, ask) -> dict:
-    response = ask(request)
+def _answered(request: Request, provider: Provider) -> dict:
+    response = provider.answer(request)
     artefact = response.text.strip() or None
     return {
         "target": request.target,

@@ -36,8 +36,7 @@ def describe_run(
     if benchmark is not None:
         fields["benchmark"] = {
             "name": benchmark.name,
-            "path": str(benchmark.path),
-            "databases": benchmark.databases and str(benchmark.databases),
+            "origin": benchmark.origin,
             "questions": benchmark.questions.height,
             "fingerprint": content_hash(
                 benchmark.questions.select("question_id", "db_id", "question", "gold_sql").rows()

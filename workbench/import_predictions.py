@@ -36,10 +36,12 @@ def import_predictions(
         raise ConfigError(
             "one model and engine for several files", hint="import them one at a time, or leave --model out"
         )
-    read = [(Path(file), read_predictions(file, benchmark)) for file in files]  # all are checked before any is stored
+    read = [
+        (Path(file), read_predictions(file, benchmark, model, engine)) for file in files
+    ]  # all are checked before any is stored
     seen: dict[tuple, Path] = {}
     for file, predictions in read:
-        key = (model or predictions.model, engine or predictions.engine or "sqlite")
+        key = (predictions.model, predictions.engine or "sqlite")
         if key in seen:
             raise PredictionError(
                 f"gives {key[0]} on {key[1]}, as {seen[key].name} does", where=file, hint="name the model with --model"
@@ -71,9 +73,9 @@ def import_predictions(
                 by_db.setdefault(dbs[question_id], []).append(row)
             for db_id, rows in by_db.items():
                 part = part_name(name, "sql", dialect, db_id)
-                stored = run.read_part("generations", part)
-                if stored["input_hash"].to_list() != [row["input_hash"] for row in rows]:
-                    run.write_part("generations", part, rows)
+                run.merge_part(
+                    "generations", part, [r["question_id"] for r in rows], {r["question_id"]: r for r in rows}
+                )
             entry = {
                 "provider": "predictions",
                 "file": file.name,

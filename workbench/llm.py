@@ -3,8 +3,8 @@
 In: a Request. Out: a Response. A provider raises GenerationError when it cannot answer at all.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from workbench.errors import ConfigError, NotBuiltError
 
@@ -39,14 +39,22 @@ class Response:
     reasoning_tokens: int | None = None
 
 
-def get_provider(name: str) -> Callable[[Request], Response]:
-    """The function that answers requests for a provider's models."""
-    if name == "simulated":
-        from workbench.simulated import answer
+class Provider(Protocol):
+    """What answers for a family of models; a module with these functions will do."""
 
-        return answer
+    def check(self, model: str) -> None:
+        """GenerationError where the model cannot be asked, before anything else is done."""
+
+    def answer(self, request: Request) -> Response:
+        """GenerationError where there is no answer."""
+
+
+def get_provider(name: str) -> Provider:
+    """A provider by its name in configurations."""
+    if name == "simulated":
+        from workbench import simulated
+
+        return simulated
     if name == "openai":
-        raise NotBuiltError(
-            "asking an endpoint is not built yet", hint="available providers: simulated; or import prediction files"
-        )
+        raise NotBuiltError("asking an endpoint is not built yet", hint="simulated models and prediction files are")
     raise ConfigError(f"there is no provider {name!r}", hint="available: simulated")

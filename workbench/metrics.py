@@ -78,10 +78,10 @@ def wilson_interval(successes: int, n: int, level: float = 0.95) -> tuple[float,
         raise ResultsError("a share of no samples is undefined", where="wilson_interval", hint="n must be over 0")
     if not 0 <= successes <= n:
         raise ResultsError(f"{successes} successes of {n}", where="wilson_interval", hint=f"0 to {n} are possible")
-    from statsmodels.stats.proportion import proportion_confint  # takes seconds to import
+    from scipy.stats import binomtest  # takes a second to import
 
-    low, high = proportion_confint(successes, n, alpha=1 - level, method="wilson")
-    return float(low), float(high)
+    interval = binomtest(successes, n).proportion_ci(level, method="wilson")
+    return float(interval.low), float(interval.high)
 
 
 def _keys(rows: Iterable[Sequence]) -> list[tuple]:

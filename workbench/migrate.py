@@ -12,14 +12,14 @@ each other at a lock file, which also tells what a killed one has left behind.
 import fcntl
 import hashlib
 import importlib
-import json
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from weakref import WeakKeyDictionary
+from weakref import WeakSet
 
 import polars as pl
 import pyarrow as pa
@@ -41,7 +41,7 @@ LOADERS = {  # how each engine is filled
 }
 _RULES = "1"  # part of every copy's name: another number makes all copies anew
 _DATABASES = 2  # copied at a time
-_known: WeakKeyDictionary[Backend, set[str]] = WeakKeyDictionary()
+_tidied: WeakSet[Backend] = WeakSet()
 
 
 def prepare(benchmark, engines: Iterable[str], databases: Sequence[str] | None = None) -> Preparation:
@@ -51,7 +51,9 @@ def prepare(benchmark, engines: Iterable[str], databases: Sequence[str] | None =
     result, the others are still done. An engine that reads SQLite files in place gets no rows in the report.
     """
     started = time.monotonic()
-    wanted = list(databases) if databases is not None else benchmark.questions["db_id"].unique(maintain_order=True)
+    wanted = (
+        list(databases) if databases is not None else benchmark.questions["db_id"].unique(maintain_order=True).to_list()
+    )
     frames, unavailable, failed = [pl.DataFrame(schema=REPORT_COLUMNS)], {}, {}
     for name in engines:
         backend = get_backend(name)
@@ -83,14 +85,8 @@ def ensure_database(backend: Backend, sqlite_path: str | Path, db_id: str) -> st
     if backend.reads_in_place:
         return str(path)
     name = database_name(path, db_id)
-    known = _known.get(backend)
-    if known is None:
-        _drop_remains(backend)
-        known = _known.setdefault(backend, set())
-    if name not in known:
-        if not backend.has(name):
-            _copy_once(backend, path, db_id, name)
-        known.add(name)
+    if not backend.has(name):
+        _copy_once(backend, path, db_id, name)
     return name
 
 
@@ -105,9 +101,8 @@ def verify_copy(backend: Backend, database: str, sqlite_path: str | Path) -> Non
     """Prove an existing copy against its file again. MigrationError naming table and column if it differs."""
     path, loader = Path(sqlite_path), _loader(backend)
     tables, _ = _plan(path, loader)
-    with _engine_faults(path, loader), ThreadPoolExecutor(loader.THREADS) as pool:
-        for _ in pool.map(lambda table: _verify_table(backend, database, path, table, loader), tables):
-            pass
+    with _engine_faults(path, loader):
+        _each_table(backend, database, path, tables, loader, _verify_table)
 
 
 def _prepare_one(backend: Backend, benchmark, db_id: str) -> pl.DataFrame | str:
@@ -129,13 +124,16 @@ def _prepare_one(backend: Backend, benchmark, db_id: str) -> pl.DataFrame | str:
 
 def _copy_once(backend: Backend, path: Path, db_id: str, name: str) -> None:
     """Copy unless somebody else has just done so."""
+    if backend not in _tidied:
+        _tidied.add(backend)
+        _drop_remains(backend)
     report = _report_file(backend, name)
-    with _lock(backend, name) as note:
+    with _lock(backend, name) as mark:
         if report.exists() and backend.has(name):
             return
         before = content_hash(path)
+        mark("loading")
         working = backend.create(name)
-        note(working)
         try:
             tables, others = _copy(backend, path, working)
             if content_hash(path) != before:
@@ -153,13 +151,36 @@ def _copy(backend: Backend, path: Path, working: str) -> tuple[list[PlannedTable
     """Plan, load and prove all tables of one file."""
     loader = _loader(backend)
     tables, others = _plan(path, loader)
-    with _engine_faults(path, loader):
-        loader.create_tables(backend, working, tables)
-        with ThreadPoolExecutor(loader.THREADS) as pool:
-            for _ in pool.map(lambda table: _copy_table(backend, working, path, table, loader), tables):
-                kill_point("migration-half-loaded")
-        loader.add_foreign_keys(backend, working, tables)
+    with _engine_faults(path, loader), loader.Loader(backend, working) as first:
+        first.create_tables(tables)
+        _each_table(backend, working, path, tables, loader, _copy_table)
+        first.add_foreign_keys(tables)
     return tables, others
+
+
+def _each_table(backend: Backend, database: str, path: Path, tables: list[PlannedTable], loader, do: Callable) -> None:
+    """Call do(connection, path, table, loader) for every table, on as many connections as the engine bears."""
+    waiting = deque(tables)
+
+    def work() -> None:
+        with loader.Loader(backend, database) as connection:
+            while (table := _next(waiting)) is not None:
+                try:
+                    do(connection, path, table, loader)
+                except BaseException:
+                    waiting.clear()
+                    raise
+
+    with ThreadPoolExecutor(loader.THREADS) as pool:
+        for done in [pool.submit(work) for _ in range(min(loader.THREADS, len(tables)))]:
+            done.result()
+
+
+def _next(waiting: deque[PlannedTable]) -> PlannedTable | None:
+    try:
+        return waiting.popleft()
+    except IndexError:  # asking first would be a race between threads
+        return None
 
 
 def _plan(path: Path, loader) -> tuple[list[PlannedTable], list[tuple[str, str]]]:
@@ -182,7 +203,7 @@ def _plan(path: Path, loader) -> tuple[list[PlannedTable], list[tuple[str, str]]
     return planned, others
 
 
-def _copy_table(backend: Backend, working: str, path: Path, table: PlannedTable, loader) -> None:
+def _copy_table(connection, path: Path, table: PlannedTable, loader) -> None:
     sent, failures = Checksum(_column_names(table)), []
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -196,24 +217,25 @@ def _copy_table(backend: Backend, working: str, path: Path, table: PlannedTable,
 
     with _read_faults(path, table):
         try:
-            loader.load_table(backend, working, table, pa.RecordBatchReader.from_batches(table.schema, batches()))
+            connection.load(table, pa.RecordBatchReader.from_batches(table.schema, batches()))
         except loader.ERRORS as error:
             if failures:
                 raise failures[0] from None
             raise MigrationError(_words(error), where=_place(path, table)) from error
-    _prove(backend, working, path, table, loader, sent)
-    loader.finish_table(backend, working, table)
+    _prove(connection, path, table, loader, sent)
+    connection.finish(table)
+    kill_point("migration-half-loaded")
 
 
-def _verify_table(backend: Backend, database: str, path: Path, table: PlannedTable, loader) -> None:
+def _verify_table(connection, path: Path, table: PlannedTable, loader) -> None:
     expected = Checksum(_column_names(table))
     with _read_faults(path, table):
         for batch in read_batches(path, table, loader.HOLDS_NUL):
             expected.add(batch)
-    _prove(backend, database, path, table, loader, expected)
+    _prove(connection, path, table, loader, expected)
 
 
-def _prove(backend: Backend, database: str, path: Path, table: PlannedTable, loader, expected: Checksum) -> None:
+def _prove(connection, path: Path, table: PlannedTable, loader, expected: Checksum) -> None:
     """Compare what was read with what SQLite itself counted while planning, and with what the engine gives back."""
     counted = [column.values for column in table.columns]
     if expected.rows != table.rows or expected.values != counted:
@@ -222,13 +244,13 @@ def _prove(backend: Backend, database: str, path: Path, table: PlannedTable, loa
         )
     found = Checksum(_column_names(table))
     try:
-        for batch in loader.read_table(backend, database, table):
+        for batch in connection.read(table):
             found.add(batch)
     except loader.ERRORS as error:
         raise MigrationError(_words(error), where=_place(path, table)) from error
     what = difference(expected, found)
     if what is not None:
-        raise MigrationError(f"the copy in {backend.name} differs: {what}", where=_place(path, table))
+        raise MigrationError(f"the copy differs: {what}", where=_place(path, table))
 
 
 def _drop_remains(backend: Backend) -> None:
@@ -239,23 +261,22 @@ def _drop_remains(backend: Backend) -> None:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 continue
-            if text := lock.read():
-                backend.drop(json.loads(text))
+            if lock.read():
+                backend.drop(backend.create(file.stem))  # only the engine knows under which name it loads
                 lock.truncate(0)
 
 
 @contextmanager
-def _lock(backend: Backend, name: str):
-    """Hold a copy's lock, across threads and processes; gives a function that notes the working name in it."""
+def _lock(backend: Backend, name: str) -> Iterator[Callable[[str], None]]:
+    """Hold a copy's lock among all who share the cache; a mark set meanwhile stays if the process is killed."""
     with open(_folder(backend) / f"{name}.lock", "a+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
 
-        def note(working: str) -> None:
-            lock.truncate(0)
-            lock.write(json.dumps(working))
+        def mark(text: str) -> None:
+            lock.write(text)
             lock.flush()
 
-        yield note
+        yield mark
         lock.truncate(0)
 
 

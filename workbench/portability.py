@@ -12,6 +12,7 @@ import polars as pl
 
 from workbench.errors import ResultsError
 from workbench.metrics import wilson_interval
+from workbench.results import dtypes
 
 PAPER_ENGINES = ("sqlite", "postgres", "mysql", "clickhouse")  # portability runs over these, as far as they are there
 ENGINES = (*PAPER_ENGINES, "duckdb")  # DuckDB's accuracy stands beside; it never enters a bound or a ratio
@@ -19,7 +20,7 @@ HOME = "sqlite"  # the engine that the benchmarks' gold is written for
 
 MODEL_KEYS = ["run", "benchmark", "model", "params_b", "weights", "regime", "is_simulated", "target"]
 KEYS = [*MODEL_KEYS, "mode"]
-NEEDED = [*MODEL_KEYS, "dialect", "engine", "question_id", "db_id", "outcome"]
+NEEDED = [*MODEL_KEYS, "dialect", "engine", "question_id", "db_id"]
 
 RESAMPLES = 1000
 SEED = 20_260_101
@@ -30,8 +31,8 @@ def accuracy_by_engine(scores: pl.DataFrame, metric: str = "bird_ex") -> pl.Data
     """Execution accuracy of every model on every engine, with Wilson's 95 % interval.
 
     Columns: run, benchmark, model, params_b, weights, regime, is_simulated, target, mode, engine, metric, n, correct,
-    accuracy, low, high, not_judged. n counts judged pairs and failed predictions, which are wrong by the official
-    rule; pairs without a verdict (gold failed or timed out, engine absent) leave n and are counted in not_judged.
+    accuracy, low, high, not_judged. n counts the pairs that have a verdict; for bird_ex that includes failed
+    predictions and failed golds, both wrong by the official rule. Pairs without one are counted in not_judged.
     accuracy and its interval are null where n is 0.
     mode: "native" is SQL asked for in the engine's own dialect, "as-written" is SQL asked for SQLite and run unchanged
     on every engine, "compiled" is a plan. A model that was also asked natively has its SQLite SQL in both modes.
@@ -100,14 +101,7 @@ def portability(scores: pl.DataFrame, metric: str = "bird_ex", engines: tuple[st
     return pl.DataFrame(rows, schema=SCHEMA)
 
 
-SCHEMA = pl.Schema(
-    dict.fromkeys(KEYS, pl.String)
-    | {"params_b": pl.Float64, "is_simulated": pl.Boolean}
-    | {"metric": pl.String, "engines": pl.String, "n": pl.Int64, "not_judged": pl.Int64}
-    | dict.fromkeys(ENGINES, pl.Float64)
-    | dict.fromkeys(("lower_bound", "best", "mean", "delta_worst", "portability"), pl.Float64)
-    | {"portability_low": pl.Float64, "portability_high": pl.Float64, "interval": pl.String, "reason": pl.String}
-)
+SCHEMA = pl.Schema(dtypes("portability"))
 
 
 def _verdicts(scores: pl.DataFrame, metric: str) -> pl.DataFrame:
@@ -119,7 +113,7 @@ def _verdicts(scores: pl.DataFrame, metric: str) -> pl.DataFrame:
         raise ResultsError("no scores to summarise", where="scores", hint="score the run first")
     if scores[metric].dtype not in (pl.Boolean, pl.Null):
         raise ResultsError(f"{metric} is no verdict per row", where="scores", hint=f"it is {scores[metric].dtype}")
-    judged = (pl.col("outcome") == "judged") & pl.col(metric).is_not_null()
+    judged = pl.col(metric).is_not_null()
     dialect = pl.when(pl.col("target") == "sql").then(pl.col("dialect").fill_null(HOME))
     table = scores.select(
         *MODEL_KEYS,
@@ -127,8 +121,8 @@ def _verdicts(scores: pl.DataFrame, metric: str) -> pl.DataFrame:
         "question_id",
         "db_id",
         dialect=dialect,
-        is_counted=judged | (pl.col("outcome") == "prediction_failed"),
-        is_correct=judged & pl.col(metric).fill_null(False),
+        is_counted=judged,
+        is_correct=pl.col(metric).fill_null(False),
     )
     away = pl.col("dialect") != pl.col("engine")  # null, so neither, for plans
     stray = table.filter(away & (pl.col("dialect") != HOME))

@@ -31,10 +31,10 @@ ROWS = b"workbench.rows"  # schema metadata: a result may have rows without colu
 
 
 class ResultTable:
-    """Rows of one result. columns: names as the engine gave them, repeated ones too; arrow: the data."""
+    """Rows of one result. columns: names as the engine gave them, repeated ones too; arrow: the data; height: rows."""
 
-    def __init__(self, columns: Sequence[str], arrow: pa.Table, row_count: int):
-        self.columns, self.arrow, self.row_count = tuple(columns), arrow, row_count
+    def __init__(self, columns: Sequence[str], arrow: pa.Table, height: int):
+        self.columns, self.arrow, self.height = tuple(columns), arrow, height
 
     @classmethod
     def from_rows(cls, columns: Sequence[str], rows: Sequence[Sequence]) -> "ResultTable":
@@ -51,7 +51,7 @@ class ResultTable:
     def rows(self) -> list[tuple]:
         """The raw values. A date-time or time with a zone comes back with that zone's fixed offset."""
         if not self.columns:
-            return [()] * self.row_count
+            return [()] * self.height
         return list(zip(*map(_from_arrow, self.arrow.columns, self.arrow.schema), strict=True))
 
     def frame(self):
@@ -86,6 +86,7 @@ class ResultTable:
         metadata = table.schema.metadata or {}
         if ROWS not in metadata:
             raise pa.ArrowInvalid("not a stored result")
+        table = table.replace_schema_metadata({ROWS: metadata[ROWS]})
         return cls([_restored(field.name) for field in table.schema], table, int(metadata[ROWS]))
 
     def __eq__(self, other: object) -> bool:
@@ -94,7 +95,7 @@ class ResultTable:
     __hash__ = None
 
     def __repr__(self) -> str:
-        return f"ResultTable({', '.join(self.columns)}; {self.row_count} rows)"
+        return f"ResultTable({', '.join(self.columns)}; {self.height} rows)"
 
 
 def _to_arrow(values: Sequence) -> tuple[pa.Array, dict | None]:
@@ -184,6 +185,8 @@ def _restored(name: str) -> str:
 
 
 def _shown(value: object) -> str:
-    if isinstance(value, bytes) or isinstance(value, int) and abs(value) > 10**4000:  # Python refuses to print those
-        return value.hex() if isinstance(value, bytes) else f"{value:#x}"
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, int) and abs(value) > 10**4000:  # Python refuses to print it
+        return f"{value:#x}"
     return str(value).encode(errors="replace").decode()

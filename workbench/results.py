@@ -11,7 +11,6 @@ import io
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -115,8 +114,28 @@ TABLES: dict[str, dict[str, tuple[type[pl.DataType], str]]] = {
     "portability": {
         "run": _MODEL["run"],
         "benchmark": (_TEXT, "name of the benchmark and split"),
+        **{name: _MODEL[name] for name in ("model", "params_b", "weights", "regime", "is_simulated", "target")},
+        "mode": (
+            _TEXT,
+            "native (asked for in the engine's dialect) | as-written (SQLite's SQL unchanged) | compiled (plan)",
+        ),
         "metric": (_TEXT, "the score that is averaged"),
         "engines": (_TEXT, "the engine set of lower bound, best and portability"),
+        "n": (_INT, "judged questions: the smallest denominator over the engine set"),
+        "not_judged": (_INT, "pairs of the engine set without a verdict"),
+        **{
+            engine: (_REAL, f"accuracy on {engine}, a fraction; null where it was not judged")
+            for engine in ("sqlite", "postgres", "mysql", "clickhouse", "duckdb")
+        },
+        "lower_bound": (_REAL, "lowest accuracy over the engine set"),
+        "best": (_REAL, "highest accuracy over the engine set"),
+        "mean": (_REAL, "mean accuracy over the engine set"),
+        "delta_worst": (_REAL, "lower bound minus SQLite's accuracy"),
+        "portability": (_REAL, "lower bound / best"),
+        "portability_low": (_REAL, "lower end of its 95 % bootstrap interval"),
+        "portability_high": (_REAL, "upper end of its 95 % bootstrap interval"),
+        "interval": (_TEXT, "how the interval was made, and what it resamples"),
+        "reason": (_TEXT, "why there is no portability"),
     },
 }
 
@@ -205,12 +224,14 @@ class Run:
         return made
 
     def update(self, **fields: object) -> None:
-        """Set fields of run.json; the file is left alone when nothing changes."""
-        changed = {key: value for key, value in fields.items() if self.header.get(key) != value}
-        if fields and not changed:
+        """Set fields of run.json beside what other processes of the run have set; left alone when nothing changes."""
+        file = self.path / "run.json"
+        if file.is_file():
+            self.header = Run.open(self.path).header
+        if fields and all(self.header.get(key) == value for key, value in fields.items()):
             return
-        self.header.update(changed, updated=_now())
-        write_whole(self.path / "run.json", json.dumps(self.header, indent=1, ensure_ascii=False).encode())
+        self.header |= fields | {"updated": _now()}
+        write_whole(file, json.dumps(self.header, indent=1, ensure_ascii=False).encode())
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -247,28 +268,31 @@ class Run:
             return empty
         return frame if frame.schema == empty.schema else empty
 
-    def write_part(self, table: str, part: str, rows: pl.DataFrame | list[dict]) -> pl.DataFrame:
-        """Store the rows of one part, in place of what it held; returns them as stored."""
+    def write_part(self, table: str, part: str, rows: pl.DataFrame | list[dict]) -> None:
+        """Store the rows of one part, in place of what it held."""
+        self._write_frame(table, part, self._frame(table, rows))
+
+    def _frame(self, table: str, rows: pl.DataFrame | list[dict]) -> pl.DataFrame:
         schema = dtypes(table)
-        frame = pl.DataFrame(
-            rows, schema=None if isinstance(rows, pl.DataFrame) else {k: v for k, v in schema.items() if k != "run"}
-        )
-        frame = frame.with_columns(run=pl.lit(self.name, pl.String)).select(list(schema)).cast(schema)
+        frame = rows if isinstance(rows, pl.DataFrame) else pl.DataFrame(rows, schema=schema)
+        return frame.with_columns(run=pl.lit(self.name, pl.String)).select(list(schema)).cast(schema)
+
+    def _write_frame(self, table: str, part: str, frame: pl.DataFrame) -> None:
         buffer = io.BytesIO()
         frame.write_parquet(buffer)
         write_whole(self.part_path(table, part), buffer.getvalue(), point="part-half-written")
-        return frame
 
     def merge_part(self, table: str, part: str, ids: list[str], made: dict[str, dict]) -> None:
         """Bring a part to hold the questions `ids` in this order: rows of `made` by question id, else those stored.
 
         The file is left alone when nothing changes.
         """
-        stored = {row["question_id"]: row for row in self.read_part(table, part).iter_rows(named=True)}
-        if not made and list(stored) == ids:
-            return
+        before = self.read_part(table, part)
+        stored = {row["question_id"]: row for row in before.iter_rows(named=True)}
         rows = [made.get(i) or stored[i] for i in ids if i in made or i in stored]
-        self.write_part(table, part, [{key: value for key, value in row.items() if key != "run"} for row in rows])
+        after = self._frame(table, rows)
+        if not self.part_path(table, part).is_file() or not after.equals(before):
+            self._write_frame(table, part, after)
 
     def drop_part(self, table: str, part: str) -> None:
         self.part_path(table, part).unlink(missing_ok=True)
@@ -285,16 +309,10 @@ class Run:
                 f"a part of {table} cannot be read: {error}", where=self.path, hint="delete it and run the step again"
             ) from error
 
-    def write_study(self, name: str, frame: pl.DataFrame) -> Path:
-        """Store a study table, one file that replaces the last one."""
-        buffer = io.BytesIO()
-        frame.with_columns(run=pl.lit(self.name, pl.String)).write_parquet(buffer)
-        path = self.part_path(name, name)
-        write_whole(path, buffer.getvalue())
-        return path
-
-    def delete(self) -> None:
-        shutil.rmtree(self.path)
+    def write_study(self, name: str, frame: pl.DataFrame) -> None:
+        """Store a study table, one part that replaces the last one; left alone when nothing changes."""
+        if name not in self.parts(name) or not self._frame(name, frame).equals(self.read_part(name, name)):
+            self.write_part(name, name, frame)
 
 
 def _now() -> str:

@@ -10,14 +10,19 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from nbclient.exceptions import DeadKernelError
 from tqdm import tqdm
 
 from workbench import paths
 from workbench.backends import get_backend
+from workbench.benchmarks import read_benchmark
 from workbench.config import Config, read_config
 from workbench.errors import EngineError, ResultsError
 from workbench.header import describe_run
+from workbench.llm import get_provider
+from workbench.predictions import read_predictions
 from workbench.progress import FILE_VARIABLE, read_report
 from workbench.results import Run
 
@@ -35,6 +40,7 @@ def run_config(config: Config | str | Path) -> list[Path]:
             where=paths.NOTEBOOKS,
             hint="run from a checkout of the project",
         )
+    _check_inputs(config)
     run = Run.create(config.run)
     with ExitStack() as stack:
         stack.enter_context(run.locked())
@@ -49,6 +55,18 @@ def run_config(config: Config | str | Path) -> list[Path]:
             raise
         describe_run(run, status="complete")
     return sorted(paths.figures_dir(run.path).glob("*.*"))
+
+
+def _check_inputs(config: Config) -> None:
+    """Refuse what a later notebook would stumble over: the benchmark, prediction files, models' names."""
+    benchmark = read_benchmark(config.benchmark, databases=config.databases)
+    for problem in benchmark.problems:
+        print(f"workbench: warning: {problem}", file=sys.stderr)
+    for model in config.models:
+        for file in model.files:
+            read_predictions(file, benchmark, model.name, model.engine)
+        if model.provider != "predictions":
+            get_provider(model.provider).check(model.name)
 
 
 def parameters(run: Run, config: Config) -> dict[str, object]:
@@ -81,11 +99,12 @@ def _hold_engines(config: Config, stack: ExitStack) -> None:
 def _run_all(run: Run, config: Config) -> None:
     import papermill
     from papermill.exceptions import PapermillExecutionError
+    from traitlets.config import Config as KernelConfig
 
     values = parameters(run, config)
     folder = run.path / "notebooks"
     folder.mkdir(exist_ok=True)
-    with _bar(run) as bar:
+    with _kernel_surroundings(run) as progress_file, _bar(progress_file) as bar:
         for name in NOTEBOOKS:
             bar.set_description(name)
             source, draft = paths.NOTEBOOKS / f"{name}.ipynb", folder / f".{name}.tmp.ipynb"
@@ -99,51 +118,67 @@ def _run_all(run: Run, config: Config) -> None:
                     progress_bar=False,
                     cwd=str(paths.root()),
                     execution_timeout=_CELL_SECONDS,
+                    # kernels on private sockets: over TCP other accounts of the machine could listen in
+                    config=KernelConfig({"KernelManager": {"transport": "ipc"}}),
+                    extra_arguments=["--log-level=50"],
                 )
             except PapermillExecutionError as error:
                 kept = draft.replace(folder / f"{name}.failed.ipynb")
                 raise ResultsError(f"{name} stopped: {error.ename}: {error.evalue}", hint=f"see {kept}") from None
+            except DeadKernelError:
+                raise ResultsError(f"{name} stopped: its kernel died", hint="give the same command again") from None
             draft.replace(folder / f"{name}.ipynb")
             (folder / f"{name}.failed.ipynb").unlink(missing_ok=True)
-            bar.update(1 - bar.n % 1)
+            progress_file.unlink(missing_ok=True)
+            bar.set_postfix_str("", refresh=False)
+            bar.update(int(bar.n) + 1 - bar.n)
 
 
 @contextmanager
-def _bar(run: Run) -> Iterator[tqdm]:
-    """One bar over all notebooks, moved by what the running step reports, and the variables that kernels inherit."""
-    file = run.path / ".progress.tmp"
-    variables = {
-        FILE_VARIABLE: str(file),
-        "WORKBENCH_LOCKED_RUN": str(run.path),
-        "WORKBENCH_RUNNER_PID": str(os.getpid()),
-        "JUPYTER_PREFER_ENV_PATH": "1",  # this environment's kernel, not one of the same name in the home folder
-        "MPLBACKEND": "agg",
-    }
-    before = {key: os.environ.get(key) for key in variables}
-    os.environ.update(variables)
+def _kernel_surroundings(run: Run) -> Iterator[Path]:
+    """The variables that kernels inherit; gives the file in which they report progress."""
+    with TemporaryDirectory(prefix="workbench-") as folder:  # short: a socket's path may have 107 bytes
+        progress_file = Path(folder, "progress.json")
+        variables = {
+            FILE_VARIABLE: str(progress_file),
+            "WORKBENCH_LOCKED_RUN": str(run.path),
+            "WORKBENCH_RUNNER_PID": str(os.getpid()),
+            "JUPYTER_RUNTIME_DIR": folder,
+            "JUPYTER_PREFER_ENV_PATH": "1",  # this environment's kernel, not one of the same name in the home folder
+            "MPLBACKEND": "agg",
+        }
+        before = {key: os.environ.get(key) for key in variables}
+        os.environ.update(variables)
+        try:
+            yield progress_file
+        finally:
+            for key, value in before.items():
+                os.environ.pop(key, None) if value is None else os.environ.update({key: value})
+
+
+@contextmanager
+def _bar(progress_file: Path) -> Iterator[tqdm]:
+    """One bar over all notebooks, moved within each by what the running step reports."""
     over = threading.Event()
     form = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
-    with tqdm(total=len(NOTEBOOKS), bar_format=form, dynamic_ncols=True) as bar:
-        thread = threading.Thread(target=_follow, args=(file, bar, over), daemon=True)
+    # into a file or a pipe a line every ten seconds is enough
+    every = 0.3 if sys.stderr.isatty() else 10
+    with tqdm(total=len(NOTEBOOKS), bar_format=form, dynamic_ncols=True, mininterval=every, maxinterval=every) as bar:
+
+        def follow() -> None:
+            while not over.wait(0.3):
+                report = read_report(progress_file)
+                if report is not None:
+                    label, done, total = report
+                    bar.set_postfix_str(f"{label} {done}/{total}", refresh=False)
+                    bar.update(max(0.0, int(bar.n) + 0.95 * done / max(total, 1) - bar.n))
+                if sys.stderr.isatty():
+                    bar.refresh()
+
+        thread = threading.Thread(target=follow, daemon=True)
         thread.start()
         try:
             yield bar
         finally:
             over.set()
             thread.join()
-            file.unlink(missing_ok=True)
-            for key, value in before.items():
-                os.environ.pop(key, None) if value is None else os.environ.__setitem__(key, value)
-
-
-def _follow(file: Path, bar: tqdm, over: threading.Event) -> None:
-    """Move the bar within its notebook as the step there reports."""
-    last = None
-    while not over.wait(0.3):
-        report = read_report(file)
-        if report is None or report == last:
-            bar.refresh()
-            continue
-        last, (label, done, total) = report, report
-        bar.set_postfix_str(f"{label} {done}/{total}", refresh=False)
-        bar.update(max(0.0, int(bar.n) + 0.95 * done / max(total, 1) - bar.n))

@@ -6,7 +6,7 @@ that is judged again is not always run again.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -29,15 +29,17 @@ _MODEL_COLUMNS = ("model", "params_b", "weights", "regime", "is_simulated", "tar
 
 @dataclass
 class Scored:
-    """What a step did. unavailable: engine -> why it could not be used."""
+    """What a step did. not_judged: rows without a verdict, tried again next time. unavailable: engine -> why."""
 
     judged: int = 0
     kept: int = 0
+    not_judged: int = 0
     unavailable: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         absent = "".join(f"\n{engine} could not be used: {reason}" for engine, reason in self.unavailable.items())
-        return f"{self.judged} rows judged, {self.kept} kept{absent}"
+        unjudged = f", {self.not_judged} could not be judged" if self.not_judged else ""
+        return f"{self.judged} rows judged, {self.kept} kept{unjudged}{absent}"
 
 
 @dataclass(frozen=True)
@@ -103,8 +105,7 @@ def benchmark_of(run: Run) -> Benchmark:
         raise ResultsError(
             "names no benchmark yet", where=run.path, hint="workbench import or workbench generate first"
         )
-    path = "bundled" if about["name"] == "bundled" else about["path"]
-    return read_benchmark(path, databases=about.get("databases"))
+    return read_benchmark(**about["origin"])
 
 
 def dialect_for(engine: str, written: Sequence[str]) -> str | None:
@@ -193,7 +194,8 @@ class _Database:
             executions[part][question_id] = self._execution_row(
                 pair.generation, "prediction", pair.engine, pair.generation["artefact"], predicted, pair.input_hash
             )
-            done.judged += 1
+            done.judged += verdict.outcome != "not_judged"
+            done.not_judged += verdict.outcome == "not_judged"
         for part, pairs in parts.items():
             ids = [pair.question_id for pair in pairs]
             self.run.merge_part("executions", part, ids, executions[part])
@@ -239,67 +241,47 @@ class _Database:
         current = set()
         for pair in pairs:
             scored, executed = (rows.get(pair.question_id) for rows in stored)
-            if scored is None or executed is None:
+            if scored is None or executed is None or scored["outcome"] == "not_judged":
                 continue
             is_same = scored["input_hash"] == executed["input_hash"] == pair.input_hash
-            if is_same or (pair.engine in self.executor.unavailable and scored["outcome"] != "not_judged"):
+            if is_same or pair.engine in self.executor.unavailable:
                 current.add(pair.question_id)
         return current
 
-    def _judge_all(
-        self, todo: dict[tuple[str, str], Pair]
-    ) -> Iterator[tuple[tuple[str, str], Pair, Execution | None, Verdict]]:
-        """Run and judge pairs in the order their results come in."""
-        statements, needs_gold = [], defaultdict(list)
-        for key, pair in todo.items():
-            if self._can_run(pair.engine, pair.generation["artefact"]):
-                statements.append(
-                    Statement(pair.engine, self.db_id, self.path, pair.generation["artefact"], tag=("predicted", key))
-                )
-                if pair.gold["status"] == "ok":
-                    needs_gold[pair.gold["engine"], pair.question_id].append(key)
-            else:
-                yield key, pair, None, self._judge(pair, None, None)
-        golds = [
-            Statement(engine, self.db_id, self.path, _gold_sql(self.questions[i], engine), tag=("gold", (engine, i)))
-            for engine, i in needs_gold
+    def _judge_all(self, todo: dict[tuple, Pair]) -> Iterator[tuple[tuple, Pair, Execution | None, Verdict]]:
+        """Judge pairs as the results of their predictions come in; those that need no run or cannot be run come last."""
+        golds = self._gold_results(todo.values())
+        statements = [
+            Statement(pair.engine, self.db_id, self.path, pair.generation["artefact"], tag=key)
+            for key, pair in todo.items()
+            if self._can_run(pair.engine, pair.generation["artefact"])
         ]
-        gold_results: dict[tuple[str, str], Execution] = {}
-        waiting: dict[tuple[str, str], list] = defaultdict(list)
-        for statement, execution in self.executor.run_many([*golds, *statements]):
-            kind, key = statement.tag
-            if kind == "gold":
-                gold_results[key] = execution
-                ready = waiting.pop(key, [])
-            else:
-                pair = todo[key]
-                gold_key = (pair.gold["engine"], pair.question_id)
-                ready = [(key, pair, execution)]
-                if pair.gold["status"] == "ok" and gold_key not in gold_results and execution.status == "ok":
-                    waiting[gold_key] += ready
-                    continue
-            for ready_key, pair, predicted in ready:
-                gold = gold_results.get((pair.gold["engine"], pair.question_id))
-                yield ready_key, pair, predicted, self._judge(pair, predicted, gold)
+        left = dict(todo)
+        for statement, execution in self.executor.run_many(statements):
+            pair = left.pop(statement.tag)
+            gold = golds.get((pair.gold["engine"], pair.question_id))
+            yield statement.tag, pair, execution, self._judge(pair, execution, gold)
+        for key, pair in left.items():
+            yield key, pair, None, self._judge(pair, None, golds.get((pair.gold["engine"], pair.question_id)))
+
+    def _gold_results(self, pairs: Iterable[Pair]) -> dict[tuple[str, str], Execution]:
+        """The golds' results by engine and question id, from the cache as a rule; those that failed are not run again."""
+        needed = {(p.gold["engine"], p.question_id): p.gold["sql"] for p in pairs if p.gold["status"] == "ok"}
+        statements = [
+            Statement(engine, self.db_id, self.path, sql, tag=(engine, i)) for (engine, i), sql in needed.items()
+        ]
+        return {statement.tag: execution for statement, execution in self.executor.run_many(statements)}
 
     def _judge(self, pair: Pair, predicted: Execution | None, gold: Execution | None) -> Verdict:
         """The verdict on one pair; failures count as wrong, as BIRD's script has it, but keep their own outcome."""
-        sql, status = pair.generation["artefact"], pair.gold["status"]
-        if self.missing:
-            return Verdict("not_judged", None, self.missing)
-        for engine in (pair.engine, pair.gold["engine"]):
-            if engine in self.executor.unavailable:
-                return Verdict("not_judged", None, f"{engine}: {self.executor.unavailable[engine]}")
-        if pair.gold["sql"] is None:
-            return Verdict("not_judged", None, "the question has no gold query")
-        if gold is not None and gold.status != "ok":
-            status = gold.status
+        reason = self._why_not_judged(pair)
+        if reason is not None:
+            return Verdict("not_judged", None, reason)
+        status, message = (gold.status, gold.message) if gold else (pair.gold["status"], pair.gold["message"])
         if status != "ok":
             outcome = "gold_timeout" if status == "timeout" else "gold_failed"
-            return Verdict(
-                outcome, False, f"the gold query: {status}: {(gold and gold.message) or pair.gold['message']}"
-            )
-        if sql is None:
+            return Verdict(outcome, False, f"the gold query: {status}: {message}")
+        if predicted is None:
             return Verdict("prediction_failed", False, f"no query: {pair.generation['parse_status']}")
         if predicted.status != "ok":
             return Verdict("prediction_failed", False, f"{predicted.status}: {predicted.message}")
@@ -308,6 +290,19 @@ class _Database:
             sides = [normalise(rows) for rows in sides]
         is_equal = bird_ex(*sides)
         return Verdict("judged", is_equal, "equal sets of rows" if is_equal else first_difference(*sides))
+
+    def _why_not_judged(self, pair: Pair) -> str | None:
+        """What stands between this pair and a verdict, other than the two statements themselves."""
+        if self.missing:
+            return self.missing
+        if pair.gold["sql"] is None:
+            return "the question has no gold query"
+        for engine in (pair.engine, pair.gold["engine"]):
+            if engine in self.executor.unavailable:
+                return f"{engine}: {self.executor.unavailable[engine]}"
+            if (engine, self.db_id) in self.executor.unprepared:
+                return self.executor.unprepared[engine, self.db_id]
+        return None
 
     def _can_run(self, engine: str, sql: str | None) -> bool:
         return sql is not None and self.path is not None and engine not in self.executor.unavailable

@@ -39,10 +39,15 @@ MODELS = {
 }
 
 
+def check(model: str) -> None:
+    """GenerationError for a name that MODELS does not hold."""
+    if model not in MODELS:
+        raise GenerationError(f"there is no simulated model {model!r}", hint=f"available: {', '.join(MODELS)}")
+
+
 def answer(request: Request) -> Response:
     """The gold query after this model's edits, in the dialect asked for."""
-    if request.model not in MODELS:
-        raise GenerationError(f"there is no simulated model {request.model!r}", hint=f"available: {', '.join(MODELS)}")
+    check(request.model)
     model, gold = MODELS[request.model], str(request.reference["gold_sql"])
     seed = request.sampling.get("seed", 0)
     try:

@@ -3,6 +3,7 @@
 Reads only what is stored, never a model or a database.
 """
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -31,9 +32,9 @@ def study(name: str, run: Run | str | Path | None = None, *, is_published: bool 
     """Compute a study table and, for a run, store it under the run; of the papers' figures it is only returned."""
     _known(name, run, is_published)
     if is_published:
-        from workbench.published import read_portability
+        from workbench import published
 
-        return read_portability()
+        return published.portability()
     from workbench.portability import portability
 
     run = Run.open(run)
@@ -59,9 +60,9 @@ def figures(
     folder = paths.figures_dir("published" if is_published else Run.open(run).path)
     drawn: list[Path] = []
     for benchmark in table["benchmark"].unique(maintain_order=True):
-        numbers = table.filter(pl.col("benchmark") == benchmark)
-        stem = f"{name}_{benchmark}"
-        drawn += save_figure(FIGURES[name](numbers), numbers, folder, stem)
+        figure = FIGURES[name](table, benchmark)
+        stem = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{name}_{benchmark}")
+        drawn += save_figure(figure, figure.numbers, folder, stem)
     return drawn
 
 

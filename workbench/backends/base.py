@@ -15,7 +15,17 @@ from typing import ClassVar
 from workbench import paths
 from workbench.result_table import ResultTable
 
-STATUSES = ("ok", "refused", "syntax_error", "name_error", "type_error", "runtime_error", "timeout", "too_large", "crashed")
+STATUSES = (
+    "ok",
+    "refused",
+    "syntax_error",
+    "name_error",
+    "type_error",
+    "runtime_error",
+    "timeout",
+    "too_large",
+    "crashed",
+)
 
 
 @dataclass(frozen=True)
@@ -33,12 +43,15 @@ class Execution:
     """One statement's outcome. status is one of STATUSES; table is there exactly when status is "ok".
 
     seconds: wall time of execute and fetch as seen by the session. message: the engine's words, without host paths.
+    key: under which the executor has stored it, None if it has not; is_cached: whether it was found there.
     """
 
     status: str
     table: ResultTable | None = None
     message: str | None = None
     seconds: float | None = None
+    key: str | None = None
+    is_cached: bool = False
 
 
 class Session:
@@ -47,8 +60,12 @@ class Session:
     def run(self, database: str, sql: str, limits: Limits) -> Execution:
         """Run one SELECT on a loaded database. Never raises for what the statement does; returns within limit + 1 s.
 
-        EngineError only when the engine itself is gone and did not come back.
+        EngineError when the engine itself is gone and did not come back, BenchmarkError when the database cannot be read.
         """
+        raise NotImplementedError
+
+    def interrupt(self) -> None:
+        """From another thread: let the statement that runs end soon, whatever its outcome."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -65,7 +82,9 @@ class Backend:
     name: ClassVar[str]
     dialect: ClassVar[str]
     how_to_get: ClassVar[str]  # one command that brings the engine where it is absent
-    reads_in_place: ClassVar[bool] = False  # whether sessions read the benchmark's own SQLite file, so nothing is copied
+    reads_in_place: ClassVar[bool] = (
+        False  # whether sessions read the benchmark's own SQLite file, so nothing is copied
+    )
 
     def find(self) -> str | None:
         """How the engine would be started here ("embedded ...", "server at ..."), None if it is absent."""

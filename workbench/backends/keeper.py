@@ -2,10 +2,10 @@
 
 Run by path as a detached process of its own (see server.py), so it imports nothing but the standard library:
 
-    python -I keeper.py --folder F --sockets S --stop 2 --death 3 [--user 65534] [--memory BYTES] -- SERVER ARGUMENT ...
+    python -I keeper.py --folder F --home H --sockets S --stop 2 --death 3 [--user 65534] [--memory BYTES] -- SERVER ARGUMENT ...
 
 In: a folder with `users.lock` (each user process holds it shared), `start.lock` (held by whoever is starting), and the
-server's command line. Out: `keeper.json` while the server runs, `server.log`. The operating system frees a lock when
+server's command line; H is the folder of its data, F itself or one elsewhere. Out: `keeper.json` while the server runs, `server.log`. The operating system frees a lock when
 its holder dies, however it dies, so a killed user is a user who has left. The server dies with its keeper (parent
 death signal), and what the server leaves behind when it is killed falls to the keeper (subreaper), which ends it.
 """
@@ -57,9 +57,8 @@ def launch(options: argparse.Namespace) -> subprocess.Popen:
 
     user = {} if options.user is None else {"user": options.user, "group": options.user, "extra_groups": []}
     with open(os.path.join(options.folder, "server.log"), "ab") as log:
-        return subprocess.Popen(
-            options.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", preexec_fn=in_child, **user
-        )
+        streams = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+        return subprocess.Popen(options.command, cwd="/", preexec_fn=in_child, **streams, **user)  # noqa: PLW1509 no threads here
 
 
 def orphans() -> list[int]:
@@ -103,6 +102,7 @@ def keep(server: subprocess.Popen, options: argparse.Namespace, alive: int, stop
     while server.poll() is None and not stopping:
         time.sleep(POLL)
         if not is_ours(alive, os.path.join(options.folder, "keeper.lock")):  # the cache was deleted: nobody can come
+            shutil.rmtree(options.home, ignore_errors=True)
             return None
         if os.path.exists(pinned) or (lock := try_lock(users)) is None:
             last_used = time.monotonic()
@@ -125,6 +125,7 @@ def keep(server: subprocess.Popen, options: argparse.Namespace, alive: int, stop
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--folder", required=True)
+    parser.add_argument("--home", required=True)
     parser.add_argument("--sockets", required=True)
     parser.add_argument("--stop", type=int, required=True)
     parser.add_argument("--death", type=int, required=True)

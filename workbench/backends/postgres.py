@@ -42,7 +42,7 @@ OWNER_ONLY = (
     "set_config", "pg_notify", "pg_terminate_backend", "pg_cancel_backend", "pg_logical_emit_message",
     "pg_export_snapshot", "pg_log_backend_memory_contexts",
     "query_to_xml", "query_to_xmlschema", "query_to_xml_and_xmlschema", "cursor_to_xml", "cursor_to_xmlschema",
-    "table_to_xml", "table_to_xmlschema", "table_to_xml_and_xmlschema", "schema_to_xml", "schema_to_xmlschema",
+    "ts_stat", "ts_rewrite", "table_to_xml", "table_to_xmlschema", "table_to_xml_and_xmlschema", "schema_to_xml", "schema_to_xmlschema",
     "schema_to_xml_and_xmlschema", "database_to_xml", "database_to_xmlschema", "database_to_xml_and_xmlschema",
 )  # fmt: skip
 OWNER_ONLY_LIKE = (r"lo\_%", r"lowrite", r"loread", r"pg\_advisory%", r"pg\_try\_advisory%")
@@ -122,7 +122,9 @@ class PostgresBackend(Backend):
         if len(working.encode()) > 63:
             raise EngineError(f"database name {database!r} is too long", where=self.name, hint="at most 54 bytes")
         self.drop(working)
-        self._ask(f"CREATE DATABASE {_quoted(working)} TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER libc LOCALE 'C'")
+        self._ask(
+            f"CREATE DATABASE {_quoted(working)} TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER libc LOCALE 'C'"
+        )
         return working
 
     def publish(self, working: str, database: str) -> None:
@@ -133,7 +135,7 @@ class PostgresBackend(Backend):
             f"GRANT USAGE ON SCHEMA public TO {READER}",
             f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {READER}",
         ]
-        with self._connect(working, "owner") as connection:
+        with self.connect(working, "owner") as connection:
             if connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()[0]:
                 found = connection.execute(
                     "SELECT oid::regprocedure::text FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace"
@@ -197,7 +199,7 @@ class PostgresBackend(Backend):
     def _maintenance(self) -> str:
         return self._given().get("dbname", "postgres") if self._dsn else "postgres"
 
-    def _connect(self, database: str, role: str):
+    def connect(self, database: str, role: str = "owner"):
         """A connection in autocommit. EngineError with the server's words, without the password."""
         import psycopg
 
@@ -208,7 +210,9 @@ class PostgresBackend(Backend):
             for hidden in (self._reader_password, *([self._given().get("password")] if self._dsn else [])):
                 words = words.replace(hidden, "***") if hidden else words
             where = f"postgres at {self._place()}" if self._dsn else self.name
-            raise EngineError(without_paths(words), where=where, hint=f"see {DSN_VARIABLE}" if self._dsn else None) from None
+            raise EngineError(
+                without_paths(words), where=where, hint=f"see {DSN_VARIABLE}" if self._dsn else None
+            ) from None
 
     def _ask(self, sql: str, parameters: tuple | None = None) -> list[tuple]:
         """Run the owner's own statement in the maintenance database."""
@@ -216,7 +220,7 @@ class PostgresBackend(Backend):
 
         with self._lock:
             if self._admin is None or self._admin.closed:
-                self._admin = self._connect(self._maintenance(), "owner")
+                self._admin = self.connect(self._maintenance(), "owner")
             try:
                 cursor = self._admin.execute(sql, parameters)
                 return cursor.fetchall() if cursor.description else []
@@ -237,7 +241,7 @@ class PostgresBackend(Backend):
 
     def _can_log_in(self) -> bool:
         try:
-            self._connect(self._maintenance(), "reader").close()
+            self.connect(self._maintenance(), "reader").close()
         except EngineError:
             return False
         return True

@@ -6,14 +6,14 @@ keys that the data allows; what is not allowed is said in the tables' notes. One
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing
+from typing import Self
 
 import adbc_driver_manager
 import adbc_driver_postgresql.dbapi as postgres_driver
 import psycopg
 import pyarrow as pa
 
-from workbench.backends.base import without_paths
 from workbench.column_types import PlannedTable
 from workbench.sqlite_source import ForeignKey, fold, quote
 
@@ -22,20 +22,39 @@ NAME_BYTES = 63  # NAMEDATALEN - 1; a longer name in a query is cut there by the
 RESERVED_COLUMNS = frozenset({"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"})  # every table has these already
 HOLDS_NUL = False  # https://www.postgresql.org/docs/current/datatype-character.html
 ERRORS = (psycopg.Error, adbc_driver_manager.Error)
-NOT_ALLOWED = (  # what a key meets that the data or its types do not allow; any other error is a fault
-    psycopg.errors.IntegrityError,
-    psycopg.errors.DatatypeMismatch,
-    psycopg.errors.InvalidForeignKey,
-    psycopg.errors.DuplicateColumn,
-    psycopg.errors.ProgramLimitExceeded,
-    psycopg.errors.TooManyColumns,
-)
+NOT_ALLOWED = {  # what a key meets that the data or its types do not allow; any other error is a fault
+    psycopg.errors.ForeignKeyViolation: "values without a match there",
+    psycopg.errors.UniqueViolation: "a value occurs twice",
+    psycopg.errors.NotNullViolation: "NULLs",
+    psycopg.errors.DatatypeMismatch: "the types differ",
+    psycopg.errors.InvalidForeignKey: "its target is no key",
+    psycopg.errors.DuplicateColumn: "a column occurs twice",
+    psycopg.errors.ProgramLimitExceeded: "values too long for an index",
+    psycopg.errors.TooManyColumns: "too many columns for an index",
+}
 THREADS = 2  # tables of one database that load at a time
 
 
-def create_tables(backend, working: str, tables: Sequence[PlannedTable]) -> None:
-    """Make the tables, with NOT NULL where it is declared and no NULL is stored."""
-    with psycopg.connect(backend.dsn(working, "owner"), autocommit=True) as connection:
+class Loader:
+    """Connections to one database, for one thread at a time; a context manager."""
+
+    def __init__(self, backend, database: str):
+        with ExitStack() as stack:
+            self._connection = stack.enter_context(psycopg.connect(backend.dsn(database, "owner"), autocommit=True))
+            arrow = postgres_driver.connect(
+                backend.dsn(database, "owner"), autocommit=True
+            )  # 50 ms: it reads all types
+            self._arrow = stack.enter_context(closing(arrow))
+            self._stack = stack.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error) -> None:
+        self._stack.close()
+
+    def create_tables(self, tables: Sequence[PlannedTable]) -> None:
+        """Make the tables, with NOT NULL where it is declared and no NULL is stored."""
         for table in tables:
             columns = []
             for column in table.columns:
@@ -43,51 +62,38 @@ def create_tables(backend, working: str, tables: Sequence[PlannedTable]) -> None
                 columns.append(f"{quote(column.engine_name)} {TYPES[column.kind]}{' NOT NULL' if is_kept else ''}")
                 if column.source.is_not_null and not is_kept:
                     column.notes.append(f"NOT NULL dropped: {table.rows - column.values} NULLs")
-            connection.execute(f"CREATE TABLE {_name(table)} ({', '.join(columns)})")
+            self._connection.execute(f"CREATE TABLE {_name(table)} ({', '.join(columns)})")
 
+    def load(self, table: PlannedTable, rows: pa.RecordBatchReader) -> None:
+        """Append the rows to the table, as they come."""
+        with closing(self._arrow.cursor()) as cursor:
+            cursor.adbc_ingest(table.engine_name, rows, mode="append", db_schema_name="public")
 
-def load_table(backend, working: str, table: PlannedTable, rows: pa.RecordBatchReader) -> None:
-    """Append the rows to the table, as they come."""
-    with _arrow_cursor(backend, working) as cursor:
-        cursor.adbc_ingest(table.engine_name, rows, mode="append", db_schema_name="public")
+    def read(self, table: PlannedTable) -> Iterator[pa.RecordBatch]:
+        """The rows that the server has, in any order; columns in the plan's order."""
+        columns = ", ".join(quote(column.engine_name) for column in table.columns)
+        with closing(self._arrow.cursor()) as cursor:
+            cursor.execute(f"SELECT {columns} FROM {_name(table)}")
+            yield from cursor.fetch_record_batch()
 
-
-def read_table(backend, database: str, table: PlannedTable) -> Iterator[pa.RecordBatch]:
-    """The rows that the server has, in any order; columns in the plan's order."""
-    columns = ", ".join(quote(column.engine_name) for column in table.columns)
-    with _arrow_cursor(backend, database) as cursor:
-        cursor.execute(f"SELECT {columns} FROM {_name(table)}")
-        yield from cursor.fetch_record_batch()
-
-
-def finish_table(backend, working: str, table: PlannedTable) -> None:
-    """Add the primary key if the data allows it (else a note says why not), and the planner's statistics."""
-    key = table.source.primary_key
-    with psycopg.connect(backend.dsn(working, "owner"), autocommit=True) as connection:
+    def finish(self, table: PlannedTable) -> None:
+        """Add the primary key if the data allows it (else a note says why not), and the planner's statistics."""
+        key = table.source.primary_key
         if key:
-            _add(connection, table, f"PRIMARY KEY ({_columns(table, key)})", f"primary key ({', '.join(key)})")
-        connection.execute(f"ANALYZE {_name(table)}")
+            _add(self._connection, table, f"PRIMARY KEY ({_columns(table, key)})", f"primary key ({', '.join(key)})")
+        self._connection.execute(f"ANALYZE {_name(table)}")
 
+    def add_foreign_keys(self, tables: Sequence[PlannedTable]) -> None:
+        """Add foreign keys one by one, once all tables are finished; one that the data does not allow becomes a note.
 
-def add_foreign_keys(backend, working: str, tables: Sequence[PlannedTable]) -> None:
-    """Add foreign keys one by one, once all tables are finished; one that the data does not allow becomes a note.
-
-    A foreign key's target that SQLite declares UNIQUE becomes so here too, since the server asks for it. What a key
-    does on update or delete is not carried over: the copies are only read.
-    """
-    known = {fold(table.source.name): table for table in tables}
-    unique: set[tuple] = set()
-    with psycopg.connect(backend.dsn(working, "owner"), autocommit=True) as connection:
+        A foreign key's target that SQLite declares UNIQUE becomes so here too, since the server asks for it. What a
+        key does on update or delete is not carried over: the copies are only read.
+        """
+        known = {fold(table.source.name): table for table in tables}
+        unique: set[tuple] = set()
         for table in tables:
             for key in table.source.foreign_keys:
-                _add_foreign_key(connection, table, key, known, unique)
-
-
-@contextmanager
-def _arrow_cursor(backend, database: str) -> Iterator[postgres_driver.Cursor]:
-    connection = postgres_driver.connect(backend.dsn(database, "owner"), autocommit=True)
-    with closing(connection), closing(connection.cursor()) as cursor:
-        yield cursor
+                _add_foreign_key(self._connection, table, key, known, unique)
 
 
 def _add_foreign_key(connection, table: PlannedTable, key: ForeignKey, known: dict, unique: set[tuple]) -> None:
@@ -113,12 +119,9 @@ def _add_foreign_key(connection, table: PlannedTable, key: ForeignKey, known: di
 def _add(connection, table: PlannedTable, rule: str, what: str) -> None:
     try:
         connection.execute(f"ALTER TABLE {_name(table)} ADD {rule}")
-    except (
-        psycopg.errors.IntegrityError,
-        psycopg.errors.ProgrammingError,
-        psycopg.errors.ProgramLimitExceeded,
-    ) as error:
-        table.notes.append(f"{what} dropped: {without_paths(error.diag.message_primary)}")
+    except tuple(NOT_ALLOWED) as error:
+        reason = next(words for kind, words in NOT_ALLOWED.items() if isinstance(error, kind))
+        table.notes.append(f"{what} dropped: {reason}")
 
 
 def _columns(table: PlannedTable, names: Sequence[str]) -> str:

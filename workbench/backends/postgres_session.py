@@ -13,11 +13,12 @@ import termios
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import psycopg
 from psycopg.adapt import Loader, Transformer
-from psycopg.pq import DiagnosticField, ExecStatus, PGresult
+from psycopg.pq import DiagnosticField, ExecStatus, PGresult, TransactionStatus
 from psycopg.types import datetime as psycopg_datetime
 
 from workbench.backends.base import Execution, Limits, Session, without_paths
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from workbench.backends.postgres import PostgresBackend
 
 CANCEL_AFTER, CLOSE_AFTER = 0.2, 0.5  # seconds over the limit
+COMMAND_WAIT = 5.0  # seconds for BEGIN and ROLLBACK
 CHUNK = 200  # rows per message
 CONNECTIONS = 3  # databases kept open by one session
 HAS_CHUNKS = psycopg.capabilities.has_stream_chunked()
@@ -44,6 +46,7 @@ STATES = {
     "42712": "name_error",  # duplicate_alias
     "42P02": "name_error",  # undefined_parameter: $1
     "42P09": "name_error",  # ambiguous_alias
+    "08P01": "name_error",  # protocol_violation: the parameter is known, its value was not sent
     "3F000": "name_error",  # invalid_schema_name
     "42804": "type_error",  # datatype_mismatch
     "42846": "type_error",  # cannot_coerce
@@ -61,7 +64,10 @@ STATES = {
     "53400": "too_large",  # configuration_limit_exceeded: temp_file_limit
     "54000": "too_large",  # program_limit_exceeded: a value over 1 GB
     "42": "syntax_error",  # syntax, grouping, aggregates, windows, column counts
+    "XX001": "crashed",  # data_corrupted
+    "XX002": "crashed",  # index_corrupted
     "08": "crashed",  # connection
+    "53": "crashed",  # insufficient resources: a full disk, too many connections
     "57": "crashed",  # operator intervention: shutdown, crash of another session
     "58": "crashed",  # system error
 }
@@ -123,14 +129,14 @@ class PostgresSession(Session):
         try:
             columns, rows = _read(connection, sql, limits, started + limits.seconds + CANCEL_AFTER)
             seconds = time.monotonic() - started
-            connection.execute("ROLLBACK")
+            _command(connection, "ROLLBACK")
             return Execution("ok", table=ResultTable.from_rows(columns, rows), seconds=seconds)
         except _Failed as error:
             seconds = time.monotonic() - started
             if error.status == "timeout":
                 error.message = f"longer than {limits.seconds:g} s"
-            if error.status == "crashed":
-                self._drop(database)
+            if error.status == "crashed" or connection.pgconn.transaction_status == TransactionStatus.ACTIVE:
+                self._drop(database)  # active: it waits for a COPY to go on
             return Execution(error.status, message=without_paths(error.message), seconds=seconds)
         except Late:
             self._interrupt(database, started + limits.seconds + CLOSE_AFTER)
@@ -145,6 +151,13 @@ class PostgresSession(Session):
             self._drop(database)
             raise
 
+    def interrupt(self) -> None:
+        for connection in list(self._connections.values()):
+            try:
+                connection.cancel_safe(timeout=1)
+            except psycopg.Error:
+                continue  # gone already
+
     def close(self) -> None:
         for database in list(self._connections):
             self._drop(database)
@@ -157,21 +170,22 @@ class PostgresSession(Session):
                 if database not in self._connections:
                     self._connections[database] = self._connect(database)
                 connection = self._connections[database]
-                if connection.pgconn.transaction_status:  # a failed statement's transaction
-                    connection.execute("ROLLBACK")
-                connection.execute(f"BEGIN READ ONLY; SET LOCAL statement_timeout = {milliseconds}", prepare=False)
+                end = "ROLLBACK; " if connection.pgconn.transaction_status else ""  # a failed statement's transaction
+                _command(connection, f"{end}BEGIN READ ONLY; SET LOCAL statement_timeout = {milliseconds}")
                 return connection
-            except (psycopg.Error, EngineError) as error:
+            except (psycopg.Error, EngineError, Late) as error:
                 self._drop(database)
+                if isinstance(error, EngineError) and is_last:
+                    raise
                 if is_last:
-                    raise error if isinstance(error, EngineError) else EngineError(without_paths(error), where="postgres") from error
+                    raise EngineError(without_paths(error) or "it does not answer", where="postgres") from error
                 self._backend.revive()
-        raise AssertionError
+        raise AssertionError("unreachable")
 
     def _connect(self, database: str) -> psycopg.Connection:
         while len(self._connections) >= CONNECTIONS:
             self._drop(next(iter(self._connections)))
-        connection = self._backend._connect(database, "reader")
+        connection = self._backend.connect(database, "reader")
         for kind in TEXT_TYPES:
             connection.adapters.register_loader(kind, AsText)
         for kind, loader in DATE_TYPES.items():
@@ -223,18 +237,27 @@ class _Count:
 
 
 def _terminate(backend: "PostgresBackend", process: int) -> None:
-    try:
+    with suppress(EngineError):  # the whole server is gone; the next statement finds out and says so
         backend.terminate(process)
-    except EngineError:
-        pass  # the whole server is gone; the next statement finds out and says so
+
+
+def _command(connection: psycopg.Connection, sql: str) -> None:
+    """Run our own statements, not waiting for ever as psycopg would."""
+    connection.pgconn.send_query(sql.encode())
+    for result in list(_results(connection, time.monotonic() + COMMAND_WAIT, _Count(None))):
+        if result.status != ExecStatus.COMMAND_OK:
+            raise psycopg.OperationalError(_failure(result).message)
 
 
 def _read(connection: psycopg.Connection, sql: str, limits: Limits, deadline: float) -> tuple[list[str], list[tuple]]:
     pgconn = connection.pgconn
     try:
-        pgconn.send_query_params(sql.encode(), None)
-    except (UnicodeEncodeError, ValueError) as error:  # a lone surrogate, a NUL
+        text = sql.encode()
+    except UnicodeEncodeError as error:  # a lone surrogate
         raise _Failed("syntax_error", str(error)) from None
+    if b"\0" in text:  # libpq would cut it there
+        raise _Failed("syntax_error", "the query contains a null character")
+    pgconn.send_query_params(text, None)
     if HAS_CHUNKS:
         pgconn.set_chunked_rows_mode(CHUNK)
     else:
@@ -248,7 +271,7 @@ def _read(connection: psycopg.Connection, sql: str, limits: Limits, deadline: fl
         if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.SINGLE_TUPLE, ExecStatus.TUPLES_CHUNK):
             failure = failure or _failure(result)
             if result.status in (ExecStatus.COPY_IN, ExecStatus.COPY_OUT, ExecStatus.COPY_BOTH):
-                raise TooLarge("not a query")  # never got past the gate; the connection cannot be used again
+                break  # nothing more comes until the copying is done
             continue
         load.set_pgresult(result, set_loaders=columns is None)
         if columns is None:
@@ -270,8 +293,8 @@ def _results(connection: psycopg.Connection, deadline: float, count: _Count) -> 
     pgconn = connection.pgconn
     poll = select.poll()
     while True:
-        while pgconn.flush() or pgconn.is_busy():
-            poll.register(pgconn.socket, select.POLLIN | (select.POLLOUT if pgconn.flush() else 0))
+        while (is_unsent := bool(pgconn.flush())) or pgconn.is_busy():
+            poll.register(pgconn.socket, select.POLLIN | (select.POLLOUT if is_unsent else 0))
             remaining = deadline - time.monotonic()
             if remaining <= 0 or not poll.poll(remaining * 1000):
                 raise Late
@@ -297,4 +320,6 @@ def status_of(state: str, message: str) -> str:
     """The kind of a server error by its SQLSTATE."""
     if state == "42883" and message.startswith("operator does not exist"):
         return "type_error"
+    if state == "42601" and message.startswith("cannot insert multiple commands"):
+        return "refused"
     return STATES.get(state) or STATES.get(state[:2], "crashed" if not state else "runtime_error")

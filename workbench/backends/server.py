@@ -33,9 +33,17 @@ from workbench.errors import EngineError
 
 UNPRIVILEGED = 65534  # "nobody": servers refuse root, and hostile SQL should not have it
 START_WAIT, LOCK_WAIT = 60.0, 180.0  # seconds; the second covers somebody else's first start
-SURROUNDINGS = ("No space left", "Permission denied", "allocate memory", "shared memory", "semaphore", "Too many open files")
+SURROUNDINGS = (
+    "No space left",
+    "Permission denied",
+    "allocate memory",
+    "shared memory",
+    "semaphore",
+    "Too many open files",
+    "configuration",
+)
 
-_keepers: list[subprocess.Popen] = []  # started by this process; kept so that they are not reported as forgotten
+_keepers: list[subprocess.Popen] = []  # those this process has started: its children until they end
 
 
 @dataclass(frozen=True)
@@ -167,7 +175,9 @@ def _clean(recipe: Recipe) -> None:
             if time.monotonic() > deadline - 5:  # it had its death signal when the keeper died; now for good
                 os.kill(state["server"], signal.SIGKILL)
             if time.monotonic() > deadline:
-                raise EngineError("a server of a killed run does not end", where=recipe.engine, hint=f"pid {state['server']}")
+                raise EngineError(
+                    "a server of a killed run does not end", where=recipe.engine, hint=f"pid {state['server']}"
+                )
             time.sleep(0.05)
         shutil.rmtree(state["sockets"], ignore_errors=True)
         path.unlink()
@@ -212,7 +222,8 @@ def _initialise(recipe: Recipe, home: Path, binaries: Path) -> None:
         _give(path)
     done = subprocess.run(
         recipe.initialise(binaries, working / "data", secret_file),
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd="/", **_as_server_user(),
+        check=False, text=True, cwd="/", **_as_server_user(),
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     (recipe.folder / "init.log").write_text(done.stdout)
     if done.returncode:
@@ -231,7 +242,8 @@ def _serve(recipe: Recipe, home: Path, binaries: Path) -> dict:
     _give(sockets)
     log = recipe.folder / "server.log"
     log.write_bytes(b"")
-    command = [sys.executable, "-I", keeper.__file__, "--folder", recipe.folder, "--sockets", sockets]
+    command = [sys.executable, "-I", keeper.__file__, "--folder", recipe.folder, "--home", home]
+    command += ["--sockets", sockets]
     command += ["--stop", int(recipe.stop_signal), "--death", int(recipe.death_signal)]
     command += ["--user", UNPRIVILEGED] if os.geteuid() == 0 else []
     command += ["--memory", recipe.memory] if recipe.memory else []
@@ -242,7 +254,7 @@ def _serve(recipe: Recipe, home: Path, binaries: Path) -> dict:
             start_new_session=True,  # Ctrl-C in the terminal is not for the server
         )  # fmt: skip
     secret = (recipe.folder / "secret").read_text()
-    _keepers.append(process)
+    _keepers[:] = [process, *(keeper for keeper in _keepers if keeper.poll() is None)]
     deadline = time.monotonic() + START_WAIT
     while process.poll() is None and time.monotonic() < deadline:
         if recipe.is_ready(sockets, secret) and (recipe.folder / "keeper.json").exists():
@@ -294,8 +306,13 @@ def _home(recipe: Recipe) -> Path:
         home = Path(note.read_text())
         if home.is_dir() and not home.is_symlink() and home.stat().st_uid == os.geteuid():
             return home
-    home = Path(tempfile.mkdtemp(prefix=f"workbench-{recipe.engine}-data-", dir=_short_temporary()))
+    prefix = f"workbench-{recipe.engine}-data-"
+    for old in _short_temporary().glob(f"{prefix}*/cache"):  # of caches that were deleted since
+        if old.stat().st_uid == os.geteuid() and not Path(old.read_text()).is_dir():
+            shutil.rmtree(old.parent)
+    home = Path(tempfile.mkdtemp(prefix=prefix, dir=_short_temporary()))
     home.chmod(0o711)
+    (home / "cache").write_text(str(recipe.folder))
     note.write_text(str(home))
     return home
 

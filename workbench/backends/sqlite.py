@@ -10,7 +10,7 @@ from pathlib import Path
 
 from workbench.backends.base import Backend, Execution, Limits, Session, without_paths
 from workbench.backends.worker import Worker, WorkerGone
-from workbench.errors import EngineError
+from workbench.errors import BenchmarkError, EngineError
 from workbench.result_table import ResultTable
 
 SCRIPT = Path(__file__).with_name("sqlite_worker.py")
@@ -19,12 +19,24 @@ KILL_AFTER = 0.5  # seconds over the limit that a worker has to say so itself
 # The first pattern found in a message decides; anything else is a runtime error.
 MESSAGES = (
     ("refused", r"not authorized|authorization denied|prohibited|one statement at a time|attempt to write a readonly"),
-    ("name_error", r"no such (table|column|function|module|collation|index|window)|ambiguous column|no tables specified"),
+    (
+        "name_error",
+        r"no such (table|column|function|module|collation|index|window)|ambiguous column|no tables specified",
+    ),
     ("name_error", r"duplicate WITH table name|circular reference"),
     ("type_error", r"wrong number of arguments|datatype mismatch|row value misused|sub-select returns \d+ columns"),
-    ("syntax_error", r"syntax error|incomplete input|unrecognized token|unterminated|null character|surrogates not allowed"),
-    ("syntax_error", r"do not have the same number of result columns|must have the same number of terms|has \d+ values for"),
-    ("syntax_error", r"misuse of|may not be used as a window|ORDER BY term|GROUP BY term|HAVING clause|aggregate functions are not allowed"),
+    (
+        "syntax_error",
+        r"syntax error|incomplete input|unrecognized token|unterminated|null character|surrogates not allowed",
+    ),
+    (
+        "syntax_error",
+        r"do not have the same number of result columns|must have the same number of terms|has \d+ values for",
+    ),
+    (
+        "syntax_error",
+        r"misuse of|may not be used as a window|ORDER BY term|GROUP BY term|HAVING clause|aggregate functions are not allowed",
+    ),
     ("syntax_error", r"(LIMIT|ORDER BY) clause should come|a JOIN clause is required|RIGHT and FULL|not a query"),
     ("too_large", r"string or blob too big|out of memory"),
 )
@@ -85,9 +97,14 @@ class SQLiteSession(Session):
         if error == "timeout":
             return _timeout(limits, seconds)
         if error == "unreadable":
-            raise EngineError(without_paths(message), where=f"sqlite database {Path(database).name}")
+            raise BenchmarkError(without_paths(message), where=database)
         status = error if error == "too_large" else status_of(message)
         return Execution(status, message=without_paths(message), seconds=seconds)
+
+    def interrupt(self) -> None:
+        worker = self._worker
+        if worker is not None:
+            worker.end()
 
     def close(self) -> None:
         if self._worker is not None:

@@ -21,7 +21,15 @@ CHUNK, CHUNK_BYTES = 1_000, 2**20  # most rows per message, and about how many b
 ALARM_MARGIN = 2  # seconds after the limit; the parent kills at half a second
 VALUE_BYTES = 50_000_000  # longest single value: one scalar call cannot be interrupted, so it must be short
 ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
-ALLOWED_PRAGMAS = {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list"}
+ALLOWED_PRAGMAS = {
+    "table_info",
+    "table_xinfo",
+    "table_list",
+    "index_list",
+    "index_info",
+    "index_xinfo",
+    "foreign_key_list",
+}
 TABLE_FUNCTIONS = ("json_each", "json_tree", *(f"pragma_{name}" for name in sorted(ALLOWED_PRAGMAS)))
 DENIED_FUNCTIONS = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"}
 
@@ -32,7 +40,7 @@ opened: dict = {}  # the last file's key -> its connection
 def authorize(action: int, first: str | None, second: str | None, database: str | None, source: str | None) -> int:
     if action == sqlite3.SQLITE_FUNCTION and second in DENIED_FUNCTIONS:
         return sqlite3.SQLITE_DENY
-    if action in ALLOWED or action == sqlite3.SQLITE_PRAGMA and first in ALLOWED_PRAGMAS:
+    if action in ALLOWED or (action == sqlite3.SQLITE_PRAGMA and first in ALLOWED_PRAGMAS):
         return sqlite3.SQLITE_OK
     return sqlite3.SQLITE_DENY
 

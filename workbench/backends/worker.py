@@ -67,6 +67,10 @@ class Worker:
                 raise self._gone()
             self._received += data
 
+    def end(self) -> None:
+        """From another thread: end it, so that whoever listens hears that it is gone."""
+        self._process.kill()
+
     def kill(self) -> None:
         """End it now, whatever it is doing."""
         self._process.kill()
@@ -81,4 +85,6 @@ class Worker:
 
     def _gone(self) -> WorkerGone:
         code = self._process.wait()
-        return WorkerGone(f"the engine's process ended by signal {-code}" if code < 0 else f"the engine's process ended with {code}")
+        return WorkerGone(
+            f"the engine's process ended by signal {-code}" if code < 0 else f"the engine's process ended with {code}"
+        )

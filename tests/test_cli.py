@@ -1,0 +1,155 @@
+"""The command line: every command has help and stands in the README; bad input is one line and exit code 2."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from workbench import paths
+from workbench.cli import main
+
+README = (paths.CHECKOUT / "README.md").read_text()
+QUESTIONS = [
+    {"question_id": "a", "db_id": "pets", "question": "How many?", "SQL": "SELECT count(*) FROM pet"},
+    {"question_id": "b", "db_id": "pets", "question": "Which?", "SQL": "SELECT name FROM pet"},
+]
+BIRD = {"0": "SELECT 1\t----- bird -----\tpets", "1": "SELECT 2\t----- bird -----\tpets"}
+GOOD_CONFIG = "run: r\nbenchmark: bundled\nmodels: [{name: simulated-1b, provider: simulated}]\n"
+
+
+@pytest.fixture
+def here(root, monkeypatch) -> Path:
+    """A folder with a good benchmark and good files, to be broken."""
+    import sqlite3
+
+    monkeypatch.chdir(root)
+    (root / "bench" / "databases" / "pets").mkdir(parents=True)
+    with sqlite3.connect(root / "bench" / "databases" / "pets" / "pets.sqlite") as db:
+        db.executescript("CREATE TABLE pet (name TEXT); INSERT INTO pet VALUES ('Rex');")
+    db.close()
+    (root / "bench" / "questions.json").write_text(json.dumps(QUESTIONS))
+    (root / "good.json").write_text(json.dumps(BIRD))
+    (root / "good.yaml").write_text(GOOD_CONFIG)
+    return root
+
+
+def workbench(*words: str):
+    return CliRunner().invoke(main, list(words))
+
+
+IMPORT = ("import", "--benchmark", "bench", "--run", "r", "--predictions")
+
+
+def test_the_good_files_are_good(here):
+    assert workbench(*IMPORT, "good.json").output == "1 files imported: good\n"
+    done = workbench("score", "--run", "r", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)[0] | {"low": 0, "high": 0} == {
+        "model": "good", "target": "sql", "mode": "native", "engine": "sqlite", "metric": "bird_ex",
+        "n": 2, "correct": 1, "accuracy": 50.0, "low": 0, "high": 0, "not_judged": 0,
+    }  # fmt: skip
+    assert "SELECT count(*)" in workbench("score", "--run", "r", "--explain", "a").output
+
+
+# id -> (file to write, its content, command words, what the line says)
+BROKEN = {
+    "no such benchmark": (None, None, ("prepare", "--benchmark", "nowhere"), "nowhere: there is no such file or folder"),
+    "a folder without questions": ("x/readme.txt", "hello", ("prepare", "--benchmark", "x"), "x: no question file in this folder"),
+    "a zip not unpacked": ("x/dev.zip", b"PK\x03\x04", ("prepare", "--benchmark", "x"), "dev.zip is there but not unpacked"),
+    "questions cut short": ("x/dev.json", '[{"question": "a"', ("prepare", "--benchmark", "x"), "dev.json: line 1: not JSON"),
+    "questions in an object": ("x/dev.json", "{}", ("prepare", "--benchmark", "x"), "holds an object"),
+    "questions without a question": ("x/dev.json", '[{"db_id": "a", "SQL": "x"}]', ("prepare", "--benchmark", "x"), "no field question"),
+    "a database outside": ("x/dev.json", '[{"db_id": "../x", "question": "q", "SQL": "x"}]', ("prepare", "--benchmark", "x"), "holds a path separator"),
+    "questions in another encoding": ("x/dev.json", b'[{"db_id": "\xe9"}]', ("prepare", "--benchmark", "x"), "is not UTF-8"),
+    "no such predictions": (None, None, (*IMPORT, "none.json"), "none.json: there is no such file"),
+    "too few predictions": ("p.json", '{"0": "SELECT 1"}', (*IMPORT, "p.json"), "p.json: 1 prediction for the 2 questions of bench"),
+    "too many lines": ("p.txt", "a\nb\nc\n", (*IMPORT, "p.txt"), "p.txt: 3 predictions for the 2 questions"),
+    "ids for positions": ("p.json", '{"a": "SELECT 1", "b": "SELECT 2"}', (*IMPORT, "p.json"), "key 'a' is no position"),
+    "another benchmark's predictions": ("p.json", json.dumps(BIRD).replace("pets", "zoo"), (*IMPORT, "p.json"), "predicts for database 'zoo'"),
+    "an unknown question": ("p.jsonl", '{"question_id": "z", "sql": "x"}\n{"question_id": "a", "sql": "x"}', (*IMPORT, "p.jsonl"), "there is no question 'z'"),
+    "a csv without sql": ("p.csv", "question_id,answer\na,1\nb,2\n", (*IMPORT, "p.csv"), "no SQL column"),
+    "predictions that are a database": ("p.json", b"SQLite format 3\0" + b"\0" * 100, (*IMPORT, "p.json"), "is an SQLite database"),
+    "an unknown engine": (None, None, ("prepare", "--benchmark", "bench", "--engines", "oracle"), "there is no engine 'oracle'"),
+    "an unknown dialect": (None, None, (*IMPORT, "good.json", "--engine", "oracle"), "there is no engine 'oracle'"),
+    "an unknown run": (None, None, ("score", "--run", "none"), "there is no run none"),
+    "a run elsewhere": (None, None, ("score", "--run", "./none"), "there is no run ./none"),
+    "a run's name that is taken": ("results/full/x.txt", "x", ("import", "--benchmark", "bench", "--run", "full", "--predictions", "good.json"), "something else at the run's place"),
+    "a damaged header": ("results/r/run.json", "{", ("score", "--run", "r"), "run.json cannot be read"),
+    "figures of nothing": (None, None, ("figures", "portability"), "say which results"),
+    "an unknown figure": (None, None, ("figures", "pie", "--published"), "there is no study 'pie'"),
+    "a study to come": (None, None, ("study", "crossover", "--published"), "crossover is not built yet"),
+    "a config that is not there": (None, None, ("run", "none.yaml"), "none.yaml: cannot be read"),
+    "a config that is a list": ("c.yaml", "- a\n", ("run", "c.yaml"), "is not a mapping"),
+    "a config with a misspelt key": ("c.yaml", GOOD_CONFIG + "engine: sqlite\n", ("run", "c.yaml"), "engine: Extra inputs are not permitted"),
+    "a config without models": ("c.yaml", "run: r\nbenchmark: bundled\n", ("run", "c.yaml"), "models: Field required"),
+    "a config with a wrong limit": ("c.yaml", GOOD_CONFIG + "limits: {seconds: -1}\n", ("run", "c.yaml"), "limits.seconds"),
+    "a config whose benchmark is gone": ("c.yaml", GOOD_CONFIG.replace("bundled", "gone"), ("run", "c.yaml"), "gone: there is no such file or folder"),
+    "an unknown simulated model": (None, None, ("generate", "--benchmark", "bench", "--run", "r", "--model", "gpt-4"), "there is no simulated model 'gpt-4'"),
+    "an endpoint": (None, None, ("generate", "--benchmark", "bench", "--run", "r", "--model", "m", "--base-url", "http://localhost:1"), "not built yet"),
+    "plans": (None, None, ("plan", "show", "x"), "`workbench plan` is not built yet"),
+    "the inspector": (None, None, ("inspect", "r"), "`workbench inspect` is not built yet"),
+    "training": (None, None, ("train", "sft", "c.yaml"), "`workbench train` is not built yet"),
+    "no command": (None, None, ("fly",), "No such command 'fly'"),
+    "a missing option": (None, None, ("score",), "Missing option '--run'"),
+    "a limit of zero seconds": (None, None, ("score", "--run", "r", "--seconds", "0"), "Invalid value for '--seconds'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "content", "words", "line"), BROKEN.values(), ids=BROKEN)
+def test_broken_input_is_one_line_and_exit_code_2(here, file, content, words, line):
+    if file is not None:
+        (here / file).parent.mkdir(parents=True, exist_ok=True)
+        (here / file).write_bytes(content if isinstance(content, bytes) else content.encode())
+    done = workbench(*words)
+    assert done.exit_code == 2, done.output
+    said = [said for said in done.stderr.splitlines() if not said.startswith(("Usage:", "Try ", "workbench: warning"))]
+    assert line in said[-1]
+    assert len([each for each in said if each.strip()]) == 1, said
+    assert isinstance(done.exception, SystemExit)
+
+
+def _commands() -> list[str]:
+    return list(main.commands)
+
+
+@pytest.mark.parametrize("name", _commands())
+def test_every_command_has_help_and_stands_in_the_readme(name):
+    done = workbench(name, "--help")
+    assert done.exit_code == 0
+    assert len(done.output.splitlines()) > 3
+    assert f"workbench {name}" in README, name
+
+
+@pytest.mark.parametrize("name", _commands())
+def test_every_option_is_explained(name):
+    for parameter in main.commands[name].params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, parameter.name
+
+
+def test_help_needs_no_heavy_library():
+    code = "import sys, workbench.cli; print([m for m in ('polars', 'matplotlib', 'duckdb', 'sqlglot') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_published_figures_are_drawn(here):
+    done = workbench("figures", "all", "--published")
+    assert done.exit_code == 0, done.output
+    names = {Path(line).name for line in done.output.splitlines()}
+    assert {"portability_bird-dev.pdf", "portability_spider-dev.csv"} <= names
+
+
+def test_published_studies_are_printed(here):
+    done = workbench("study", "all", "--published", "--json")
+    assert done.exit_code == 0, done.output
+    assert len(json.loads(done.output)) == 68
+
+
+def test_a_reader_that_stops_early_is_no_error(here):
+    code = "import sys; sys.argv = ['workbench', 'study', 'portability', '--published']; from workbench.cli import main; main()"
+    done = subprocess.run(f'{sys.executable} -c "{code}" | head -n 1', shell=True, capture_output=True, text=True)
+    assert "Traceback" not in done.stderr

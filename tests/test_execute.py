@@ -1,0 +1,320 @@
+"""The gate, and the executor: each statement once, results kept, nothing trusted that is damaged, no engine in the way."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from workbench import execute, paths
+from workbench.backends import Limits, get_backend, postgres
+from workbench.errors import EngineError
+from workbench.execute import Executor, Statement, check_select, database_hash
+from workbench.gate import DENIED_FUNCTIONS, examine
+
+ALL = tuple(DENIED_FUNCTIONS)
+ADMITTED = [
+    "SELECT 1;",
+    "(SELECT 1) UNION ALL SELECT 2 ORDER BY 1",
+    "WITH a AS (SELECT 1 AS x) SELECT * FROM a -- done",
+    "SELECT ';' AS a, 'DROP TABLE t; --' FROM t WHERE n = 'sleep(1)'",
+    "SELECT REPLACE(n, 'a', 'b'), \"update\" FROM t",
+    "SELECT CASE WHEN a > 1 THEN 'delete' END FROM t LIMIT 1 OFFSET 1",
+]
+REFUSED = [
+    ("DROP TABLE t", "it is no query but DROP"),
+    ("INSERT INTO t VALUES (1)", "it is no query but INSERT"),
+    ("EXPLAIN SELECT 1", "it is no query but EXPLAIN"),
+    ("SELECT 1; DROP TABLE t", "it is more than one statement"),
+    ("SELECT 1;; SELECT 2", "it is more than one statement"),
+    ("SELECT 1 /* ; */ ; /* */ SELECT 2", "it is more than one statement"),
+]
+# (dialect, SQL, status, part of the reason)
+OF_ONE_ENGINE = [
+    ("sqlite", "PRAGMA table_info(t)", "refused", "PRAGMA"),
+    ("sqlite", "ATTACH 'x' AS y", "refused", "ATTACH"),
+    ("sqlite", "SELECT load_extension('x')", "refused", "load_extension"),
+    ("sqlite", "SELECT [load_extension] ('x')", "refused", "load_extension"),
+    ("sqlite", "SELECT \"LOAD_EXTENSION\"/**/('x')", "refused", "load_extension"),
+    ("sqlite", "SELECT 1 /* /* */ , load_extension('x') /* */", "refused", "load_extension"),
+    ("sqlite", "WITH a AS (SELECT 1) DELETE FROM t", "refused", "data"),
+    ("sqlite", "REPLACE INTO t VALUES (1)", "refused", "REPLACE"),
+    ("sqlite", "selec 1", "syntax_error", "begins with 'SELEC'"),
+    ("sqlite", "", "syntax_error", "empty"),
+    ("sqlite", "-- nothing", "syntax_error", "empty"),
+    ("postgres", "SELECT * INTO x FROM t", "refused", "INTO"),
+    ("postgres", "SELECT * FROM t FOR UPDATE", "refused", "locks"),
+    ("postgres", "SELECT * FROM t FOR SHARE", "refused", "locks"),
+    ("postgres", "WITH a AS (DELETE FROM t RETURNING *) SELECT * FROM a", "refused", "data"),
+    ("postgres", "SELECT pg_catalog.PG_SLEEP(9)", "refused", "pg_sleep"),
+    ("postgres", "SELECT * FROM pg_read_file('/etc/passwd')", "refused", "pg_read_file"),
+    ("postgres", "SELECT set_config('statement_timeout', '0', false)", "refused", "set_config"),
+    ("postgres", "SELECT query_to_xml('SELECT 1', true, true, '')", "refused", "query_to_xml"),
+    ("postgres", "COPY t TO PROGRAM 'id'", "refused", "COPY"),
+    ("mysql", "SELECT SLEEP(9)", "refused", "sleep"),
+    ("mysql", "SELECT LOAD_FILE('/etc/passwd')", "refused", "load_file"),
+    ("mysql", "SELECT 1 INTO @a", "refused", "INTO"),
+    ("mysql", "SELECT 1 INTO OUTFILE '/tmp/x'", "syntax_error", "not readable as mysql"),
+    ("mysql", "SELECT /*+ SET_VAR(max_execution_time = 0) */ 1", "refused", "hint"),
+    ("clickhouse", "SELECT file('/etc/passwd')", "refused", "file"),
+    ("clickhouse", "SELECT * FROM url('http://x', CSV)", "refused", "url"),
+    ("clickhouse", "SELECT 1 SETTINGS readonly = 0", "refused", "SETTINGS"),
+    ("clickhouse", "SELECT 1 FORMAT CSV", "refused", "FORMAT"),
+    ("duckdb", "SELECT * FROM read_csv('/etc/passwd')", "refused", "read_csv"),
+    ("duckdb", "SELECT * FROM sqlite_scan('a', 'b')", "refused", "sqlite_scan"),
+    ("duckdb", "INSTALL httpfs", "refused", "INSTALL"),
+]
+
+
+@pytest.mark.parametrize("dialect", ALL)
+@pytest.mark.parametrize("sql", ADMITTED)
+def test_queries_pass_the_gate(sql, dialect):
+    assert check_select(sql, dialect) is None
+
+
+def test_values_is_a_query():
+    assert check_select("VALUES (1), (2)", "sqlite") is check_select("VALUES (1), (2)", "postgres") is None
+
+
+@pytest.mark.parametrize("dialect", ALL)
+@pytest.mark.parametrize(("sql", "reason"), REFUSED)
+def test_what_is_no_single_query_is_refused(sql, reason, dialect):
+    assert examine(sql, dialect) == ("refused", reason)
+
+
+@pytest.mark.parametrize(("dialect", "sql", "status", "reason"), OF_ONE_ENGINE)
+def test_what_reaches_beyond_the_database_is_refused(dialect, sql, status, reason):
+    assert examine(sql, dialect)[0] == status
+    assert reason in check_select(sql, dialect)
+
+
+@pytest.mark.parametrize("part", ["(", "CASE WHEN ", "f(", "NOT ", "(SELECT ", "1 + "])
+def test_deep_nesting_takes_the_gate_no_time(part):
+    started = time.monotonic()
+    for dialect in ALL:
+        examine("SELECT " + part * 3000, dialect)
+    assert time.monotonic() - started < 5
+
+
+def predictions(shared: Path):
+    """(database file, SQL) of every gold and prediction for SQLite that the slices hold."""
+    data = shared / "data"
+    spider = json.loads((data / "spider/dev.json").read_text())
+    files = [data / f"spider/database/{q['db_id']}/{q['db_id']}.sqlite" for q in spider]
+    yield from zip(files, [q["query"] for q in spider], strict=True)
+    for file in sorted((data / "predictions/spider").iterdir()):
+        yield from zip(files, file.read_text().splitlines(), strict=True)
+    superhero = data / "bird/dev_databases/superhero/superhero.sqlite"
+    yield from ((superhero, q["SQL"]) for q in json.loads((data / "bird/dev.json").read_text()))
+    for file in sorted(data.glob("predictions/bird*/*.json")):
+        for text in json.loads(file.read_text()).values():
+            yield superhero, text.split("\t----- bird -----")[0]
+
+
+def test_the_gate_lets_pass_all_that_sqlite_runs(shared):
+    refused = []
+    for file, sql in predictions(shared):
+        if check_select(sql, "sqlite"):
+            with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as connection, pytest.raises(sqlite3.Error):
+                connection.execute(sql).fetchall()
+            refused.append(sql)
+    assert len(refused) <= 2
+
+
+def statements(shared: Path, engine: str = "sqlite") -> list[Statement]:
+    """All golds with their databases."""
+    data = shared / "data"
+    spider, bird = (json.loads((data / name).read_text()) for name in ("spider/dev.json", "bird/dev.json"))
+    found = [(q["db_id"], data / f"spider/database/{q['db_id']}/{q['db_id']}.sqlite", q["query"]) for q in spider]
+    found += [(q["db_id"], data / f"bird/dev_databases/{q['db_id']}/{q['db_id']}.sqlite", q["SQL"]) for q in bird]
+    return [Statement(engine, *parts, tag=i) for i, parts in enumerate(found)]
+
+
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def database(tmp_path):
+    path = tmp_path / "a.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1 AS a")
+    connection.close()
+    return path
+
+
+def run(executor: Executor, path: Path, *queries: str, engine: str = "sqlite") -> list:
+    wanted = [Statement(engine, "a", path, sql, tag=i) for i, sql in enumerate(queries)]
+    done = {statement.tag: execution for statement, execution in executor.run_many(wanted)}
+    return [done[i] for i in sorted(done)]
+
+
+def test_all_golds_give_what_sqlite_gives_and_are_kept(shared, own_cache):
+    golds = statements(shared)
+    with Executor(["sqlite"]) as executor:
+        first = {s.tag: e for s, e in executor.run_many(iter(golds))}
+        again = {s.tag: e for s, e in executor.run_many(golds)}
+    assert {e.status for e in first.values()} == {"ok"} and len(first) == len(golds) == 693
+    assert all(e.is_cached for e in again.values())
+    for gold in golds:
+        with sqlite3.connect(f"file:{gold.sqlite_path}?mode=ro", uri=True) as connection:
+            rows = connection.execute(gold.sql).fetchall()
+        assert first[gold.tag].table.rows() == rows
+        assert again[gold.tag].table == first[gold.tag].table
+        assert again[gold.tag].seconds == first[gold.tag].seconds
+
+
+def test_equal_statements_run_once(database, own_cache, monkeypatch):
+    ran = []
+    real = execute.kill_point
+    monkeypatch.setattr(execute, "kill_point", lambda name: (ran.append(name), real(name)))
+    with Executor(["sqlite"], sessions=4) as executor:
+        results = run(executor, database, *["SELECT random()"] * 20)
+    assert len(ran) == 1 and len(results) == 20
+    assert len({e.table.rows()[0] for e in results}) == 1
+
+
+@pytest.mark.parametrize("change", ["sql", "contents", "limits", "nothing"])
+def test_a_kept_result_is_used_only_for_the_same_question(database, own_cache, change):
+    with Executor(["sqlite"], Limits(seconds=5)) as executor:
+        (first,) = run(executor, database, "SELECT a FROM t")
+    if change == "contents":
+        with sqlite3.connect(database) as connection:
+            connection.execute("UPDATE t SET a = 2")
+        connection.close()
+    sql = "SELECT a  FROM t" if change == "sql" else "SELECT a FROM t"
+    with Executor(["sqlite"], Limits(seconds=6 if change == "limits" else 5)) as executor:
+        (second,) = run(executor, database, sql)
+    assert second.is_cached == (change == "nothing") == (first.key == second.key)
+    assert second.table.rows() == [(2,) if change == "contents" else (1,)]
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "emptied", "another's"])
+def test_a_damaged_result_is_made_again(database, own_cache, damage):
+    with Executor(["sqlite"]) as executor:
+        (first,) = run(executor, database, "SELECT 'abcdefgh' FROM t")
+        file = paths.cache_dir("executions", first.key[:2]) / f"{first.key}.arrow"
+        data = file.read_bytes()
+        assert b"abcdefgh" in data
+        damaged = {
+            "cut": data[:-40],
+            "flipped": data.replace(b"abcdefgh", b"abcdefgX"),
+            "emptied": b"",
+            "another's": b"PK" + data,
+        }
+        file.write_bytes(damaged[damage])
+        (second,) = run(executor, database, "SELECT 'abcdefgh' FROM t")
+    assert second.table == first.table and not second.is_cached
+    assert file.read_bytes()[:4] == data[:4] and not list(file.parent.glob("*.arrow.*"))
+
+
+def test_failures_are_kept_but_for_timeouts(database, own_cache):
+    queries = {
+        "SELECT b FROM t": ("name_error", True),
+        "SELECT x'ff' || CAST(x'ff' AS TEXT) FROM t": ("runtime_error", True),
+        "SELECT zeroblob(2000)": ("too_large", True),
+        "DROP TABLE t": ("refused", False),  # asked of the gate again: it costs nothing
+        "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x FROM c) SELECT count(*) FROM c": ("timeout", False),
+    }
+    limits = Limits(seconds=0.5, bytes=1000)
+    with Executor(["sqlite"], limits) as executor:
+        first = run(executor, database, *queries)
+        started = time.monotonic()
+        same_run = run(executor, database, *queries)
+        assert time.monotonic() - started < 0.4  # the timeout is not waited for twice
+    with Executor(["sqlite"], limits) as executor:
+        second = run(executor, database, *queries)
+    assert [e.status for e in first] == [status for status, _ in queries.values()]
+    assert [(e.status, e.is_cached) for e in second] == list(queries.values())
+    assert [e.message for e in first] == [e.message for e in same_run] == [e.message for e in second]
+
+
+def test_results_stream_and_can_be_left_early(database, own_cache):
+    taken = []
+
+    def endless():
+        for i in range(100_000):
+            taken.append(i)
+            yield Statement("sqlite", "a", database, f"SELECT {i}", tag=i)
+
+    with Executor(["sqlite"]) as executor:
+        for _ in zip(range(10), executor.run_many(endless()), strict=False):
+            pass
+        assert len(taken) < 200
+        assert run(executor, database, "SELECT 'more'")[0].status == "ok"
+
+
+def test_leaving_the_block_ends_what_still_runs(database, own_cache):
+    slow = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x FROM c) SELECT count(*) FROM c"
+    started = time.monotonic()
+    with pytest.raises(ZeroDivisionError), Executor(["sqlite"], Limits(seconds=60)) as executor:
+        for _ in executor.run_many(Statement("sqlite", "a", database, sql) for sql in ("SELECT 1", slow)):
+            time.sleep(0.5)
+            raise ZeroDivisionError
+    assert time.monotonic() - started < 10
+
+
+def test_an_engine_that_cannot_start_is_named_and_the_others_go_on(database, own_cache, monkeypatch):
+    monkeypatch.setenv(postgres.DSN_VARIABLE, "postgresql://me:s3cret@/x?host=/nowhere")
+    with Executor(["postgres", "sqlite"]) as executor:
+        assert list(executor.versions) == ["sqlite"]
+        assert "s3cret" not in executor.unavailable["postgres"]
+        assert run(executor, database, "SELECT 1", engine="postgres") == []
+        assert run(executor, database, "SELECT 1")[0].status == "ok"
+        with pytest.raises(EngineError, match="oracle"):
+            run(executor, database, "SELECT 1", engine="oracle")
+
+
+def test_a_database_that_is_missing_is_named_and_the_others_go_on(database, own_cache):
+    with Executor(["sqlite"]) as executor:
+        nowhere = Statement("sqlite", "gone", database.with_name("gone.sqlite"), "SELECT 1")
+        there = Statement("sqlite", "a", database, "SELECT 1")
+        assert [s.db_id for s, _ in executor.run_many([nowhere, there])] == ["a"]
+        assert "no such database file" in executor.unprepared["sqlite", "gone"]
+
+
+def test_a_killed_server_crashes_what_runs_and_nothing_else(database):
+    if get_backend("postgres").find() is None:
+        pytest.skip("PostgreSQL is not installed")
+    slow = "SELECT count(*) FROM generate_series(1, 100000000000)"
+    with Executor(["postgres"], Limits(seconds=20), sessions=2) as executor:
+        backend = executor._engines["postgres"].backend
+        assert run(executor, database, "SELECT a FROM t", engine="postgres")[0].table.rows() == [(1,)]
+        victim = psutil.Process(backend._ask("SELECT pg_backend_pid()")[0][0]).ppid()
+        threading.Timer(0.5, os.kill, (victim, signal.SIGKILL)).start()
+        later = [f"SELECT a + {os.getpid() + i} FROM t" for i in range(20)]
+        results = run(executor, database, slow, *later, engine="postgres")
+    assert [e.status for e in results] == ["crashed"] + ["ok"] * 20
+    assert not executor.unavailable
+
+
+def test_a_kill_between_answer_and_flush_loses_only_that_result(database, own_cache):
+    code = (
+        "import sys; from workbench.execute import *;"
+        "e = Executor(['sqlite']).__enter__(); list(e.run_many([Statement('sqlite', 'a', sys.argv[1], 'SELECT 1')]))"
+    )
+    kill = os.environ | {"WORKBENCH_KILL_POINT": "result-before-flush"}
+    killed = subprocess.run([sys.executable, "-c", code, database], env=kill, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    with Executor(["sqlite"]) as executor:
+        assert [(e.status, e.is_cached) for e in run(executor, database, "SELECT 1", "SELECT 1")] == [("ok", False)] * 2
+
+
+def test_a_databases_hash_follows_its_contents(database, own_cache):
+    first = database_hash(database)
+    assert database_hash(database) == first and len(first) == 64
+    copy = database.with_name("b.sqlite")
+    copy.write_bytes(database.read_bytes())
+    assert database_hash(copy) == first
+    with sqlite3.connect(database) as connection:
+        connection.execute("UPDATE t SET a = 2")
+    connection.close()
+    assert database_hash(database) != first

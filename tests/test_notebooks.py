@@ -1,0 +1,57 @@
+"""Notebooks call, show and say why: one parameters cell, no logic, no outputs."""
+
+import ast
+import re
+
+import nbformat
+import pytest
+
+from workbench import paths
+from workbench.run_notebooks import NOTEBOOKS
+
+FILES = sorted(paths.NOTEBOOKS.glob("*.ipynb"))
+
+
+def _cells(path, kind="code"):
+    return [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == kind]
+
+
+def test_the_run_takes_every_notebook_in_order():
+    assert [path.stem for path in FILES] == list(NOTEBOOKS)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+class TestNotebook:
+    def test_is_valid_and_stored_without_outputs(self, path):
+        nbformat.validate(nbformat.read(path, as_version=4))
+        for cell in _cells(path):
+            assert cell.outputs == [] and cell.execution_count is None
+
+    def test_has_one_parameters_cell(self, path):
+        tagged = [cell for cell in _cells(path) if "parameters" in cell.metadata.get("tags", [])]
+        assert (len(tagged) == 1 and tagged[0] is _cells(path)[0]) or tagged[0].source == _cells(path)[0].source
+
+    def test_holds_no_logic_and_one_call_a_cell(self, path):
+        for cell in _cells(path)[1:]:
+            tree = ast.parse(cell.source)
+            logic = (
+                ast.FunctionDef,
+                ast.ClassDef,
+                ast.For,
+                ast.While,
+                ast.If,
+                ast.With,
+                ast.Try,
+                ast.Lambda,
+                ast.ListComp,
+            )
+            assert not [node for node in ast.walk(tree) if isinstance(node, logic)], cell.source
+            lines = [line for line in cell.source.splitlines() if line.strip() and not line.startswith("import ")]
+            assert len(lines) <= 3, cell.source
+
+    def test_names_no_path(self, path):
+        for cell in _cells(path)[1:]:
+            assert not re.search(r"[\"'][^\"']*[/\\][^\"']*[\"']", cell.source), cell.source
+
+    def test_says_why(self, path):
+        assert len(_cells(path, "markdown")) >= 3

@@ -1,0 +1,147 @@
+"""`workbench run` as a user gives it: whole, twice, and killed at every named point."""
+
+import contextlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import polars as pl
+import psutil
+import pytest
+from processes import all_end
+
+from workbench import faults, paths
+from workbench.results import TABLES, Run
+
+CONFIG = """
+run: {run}
+benchmark: bundled
+engines: [sqlite, postgres]
+question_limit: 18
+models:
+  - {{name: simulated-1b, provider: simulated}}
+  - {{name: simulated-closed, provider: simulated}}
+limits: {{seconds: 20}}
+"""
+STORED = ("questions", "generations", "executions", "scores", "portability")
+
+
+def _run(root: Path, cache: Path, **variables: str) -> subprocess.CompletedProcess:
+    root.mkdir(exist_ok=True)
+    (root / "c.yaml").write_text(CONFIG.format(run="r"))
+    env = os.environ | {"WORKBENCH_ROOT": str(root), "WORKBENCH_CACHE": str(cache)} | variables
+    command = [sys.executable, "-m", "workbench.cli", "run", str(root / "c.yaml")]
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
+
+
+def _tables(root: Path) -> dict[str, pl.DataFrame]:
+    """Everything stored, but for what the clock decides."""
+    run = Run.open(root / "results" / "r")
+    return {name: run.table(name).drop("seconds", strict=False).sort(pl.all()) for name in STORED}
+
+
+def _processes(place: Path) -> list[psutil.Process]:
+    """What still runs for this root: it stands in their command line or their environment."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+            if process.pid != os.getpid() and str(place) in f"{process.cmdline()} {process.environ()}":
+                found.append(process)
+    return found
+
+
+def _nothing_is_left(place: Path) -> bool:
+    assert all_end(_processes(place), seconds=15), [process.cmdline() for process in _processes(place)]
+    return True
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    """The root of a run that nothing disturbed."""
+    root = tmp_path_factory.mktemp("whole")
+    done = _run(root, root / "cache")
+    assert done.returncode == 0, done.stderr
+    return root
+
+
+def test_a_run_ends_with_figures_and_says_where(whole):
+    done = _run(whole, whole / "cache")
+    files = [Path(line) for line in done.stdout.splitlines()]
+    assert {path.suffix for path in files} == {".pdf", ".png", ".csv"}
+    assert all(path.stat().st_size > 100 for path in files)
+    assert (whole / "figures" / "published").is_dir()
+    assert _nothing_is_left(whole)
+
+
+def test_a_second_run_changes_no_stored_row(whole):
+    before = {path: path.stat().st_mtime_ns for path in (whole / "results").rglob("*.parquet")}
+    done = _run(whole, whole / "cache")
+    assert done.returncode == 0, done.stderr
+    assert {path: path.stat().st_mtime_ns for path in (whole / "results").rglob("*.parquet")} == before
+
+
+def test_scores_are_whole_and_simulated(whole):
+    tables = _tables(whole)
+    assert tables["questions"].height == 18
+    assert tables["generations"].height == 18 * 2 * 2
+    assert tables["scores"].height == 18 * 2 * 2
+    assert tables["scores"]["is_simulated"].all()
+    assert tables["scores"]["outcome"].is_in(["judged", "prediction_failed"]).all()
+    assert tables["scores"]["engine_version"].null_count() == 0
+    assert 0.3 < tables["scores"]["bird_ex"].mean() < 1
+
+
+def test_the_header_says_how_it_was_made(whole):
+    header = Run.open(whole / "results" / "r").header
+    assert header["status"] == "complete"
+    assert header["config"]["engines"] == ["sqlite", "postgres"]
+    assert set(header["engines"]) == {"sqlite", "postgres"} and header["engines"]["postgres"].startswith("18")
+    assert header["packages"]["polars"] and "commit" in header["git"]
+
+
+def test_executed_notebooks_are_kept_without_errors(whole):
+    folder = whole / "results" / "r" / "notebooks"
+    assert sorted(path.name for path in folder.iterdir()) == sorted(p.name for p in paths.NOTEBOOKS.glob("*.ipynb"))
+    for path in folder.iterdir():
+        cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+        assert all(cell.execution_count for cell in cells)
+        streams = [out.get("text", "") for cell in cells for out in cell.outputs if out.get("name") == "stderr"]
+        assert not streams, streams
+
+
+@pytest.mark.parametrize("point", faults.POINTS)
+def test_a_run_killed_at_a_point_goes_on_to_the_same_rows(point, whole, tmp_path):
+    killed = _run(tmp_path, tmp_path / "cache", WORKBENCH_KILL_POINT=point)
+    assert killed.returncode == -9, (killed.returncode, killed.stderr)
+    assert _nothing_is_left(tmp_path)
+    again = _run(tmp_path, tmp_path / "cache")
+    assert again.returncode == 0, again.stderr
+    expected, found = _tables(whole), _tables(tmp_path)
+    for name in STORED:
+        assert found[name].equals(expected[name]), name
+    assert not list((tmp_path / "results").rglob(".*.tmp*"))
+    assert _nothing_is_left(tmp_path)
+
+
+def test_a_failing_step_is_one_line_and_the_run_can_go_on(tmp_path):
+    blocked = tmp_path / "results" / "r" / "scores"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKBENCH_ROOT", str(tmp_path))
+        Run.create("r")
+    blocked.write_text("in the way")
+    done = _run(tmp_path, tmp_path / "cache")
+    assert done.returncode == 2
+    line = done.stderr.strip().splitlines()[-1]
+    assert line.startswith("workbench: 03_score stopped: ResultsError: ") and "cannot be written" in line
+    assert "Traceback" not in done.stderr
+    assert (blocked.parent / "notebooks" / "03_score.failed.ipynb").is_file()
+    assert Run.open(blocked.parent).header["status"] == "failed"
+    blocked.unlink()
+    assert _run(tmp_path, tmp_path / "cache").returncode == 0
+    assert not (blocked.parent / "notebooks" / "03_score.failed.ipynb").exists()
+
+
+def test_every_stored_table_is_described():
+    assert set(STORED) <= set(TABLES)

@@ -1,0 +1,269 @@
+"""Runs statements on engines: gated, under limits, each once, results cached by content.
+
+In: statements (engine, database, SQL). Out: an Execution each, in the order they end, as they end: nothing is held but
+what is in flight. A result is stored under a hash of everything it depends on (engine and version, database contents,
+SQL, limits), so it is found again by any run and never out of date. Timeouts and crashes are not stored: they depend on
+the machine's load.
+"""
+
+import hashlib
+import json
+import os
+import queue
+import threading
+from collections.abc import Hashable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Self
+
+import pyarrow as pa
+
+from workbench import paths
+from workbench.backends import get_backend
+from workbench.backends.base import Backend, Execution, Limits, Session
+from workbench.errors import BenchmarkError, EngineError, MigrationError, ResultsError
+from workbench.faults import kill_point
+from workbench.gate import check_select, examine
+from workbench.result_table import ResultTable
+
+__all__ = ["Executor", "Statement", "check_select", "database_hash"]
+
+FORMAT = 1  # raise when sessions would give other values for the same statement
+NOT_STORED = ("timeout", "crashed")
+IN_FLIGHT = 64  # different statements taken from the input and not yet answered
+DESCRIPTION = b"workbench.execution"  # schema metadata of a stored result
+
+
+@dataclass(frozen=True)
+class Statement:
+    """sqlite_path: the benchmark's file, from which engines that need a copy make it. tag: the caller's own mark."""
+
+    engine: str
+    db_id: str
+    sqlite_path: Path
+    sql: str
+    tag: Hashable = None
+
+
+@dataclass
+class _Engine:
+    backend: Backend
+    pool: ThreadPoolExecutor
+    idle: list[Session] = field(default_factory=list)
+    all: list[Session] = field(default_factory=list)
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        try:
+            session = self.idle.pop()
+        except IndexError:
+            session = self.backend.session()
+            self.all.append(session)
+        try:
+            yield session
+        finally:
+            self.idle.append(session)
+
+
+class Executor:
+    """Engines, started and stopped with the `with` block; run_many may be called any number of times inside.
+
+    versions: engine -> its own version string. unavailable: engine -> why it cannot be used, from the start or since it
+    failed for good. unprepared: (engine, db_id) -> why the database is not in the engine. Statements for either get no
+    execution.
+    """
+
+    def __init__(self, engines: Iterable[str], limits: Limits | None = None, sessions: int | None = None):
+        """sessions: statements run at once on each engine; the processors available by default."""
+        self.names, self.limits = tuple(dict.fromkeys(engines)), limits or Limits()
+        self.sessions = sessions or os.cpu_count() or 1
+        self.versions: dict[str, str] = {}
+        self.unavailable: dict[str, str] = {}
+        self.unprepared: dict[tuple[str, str], str] = {}
+        self._engines: dict[str, _Engine] = {}
+        self._timeouts: dict[str, Execution] = {}  # not stored, but not waited for twice either
+        self._is_ending = False
+
+    def __enter__(self) -> Self:
+        try:
+            for name in self.names:
+                self._start(name)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._is_ending = True
+        for engine in self._engines.values():
+            busy = [session for session in engine.all if session not in engine.idle]
+            for session in busy:
+                session.interrupt()
+            engine.pool.shutdown(wait=True, cancel_futures=True)
+            for session in engine.all:
+                session.close()
+            engine.backend.stop()
+        self._engines.clear()
+
+    def run_many(self, statements: Iterable[Statement]) -> Iterator[tuple[Statement, Execution]]:
+        """Run statements, yielding each with its outcome as it ends. Equal ones (but for their tags) run once."""
+        stream = iter(statements)
+        is_more = True
+        waiting: dict[str, list[Statement]] = {}
+        results: queue.Queue = queue.Queue(maxsize=2 * self.sessions)
+        stop = threading.Event()
+        try:
+            while True:
+                while is_more and len(waiting) < IN_FLIGHT:
+                    statement = next(stream, None)
+                    if statement is None:
+                        is_more = False
+                    elif (key := self._key(statement)) in waiting:
+                        waiting[key].append(statement)
+                    elif key is not None:
+                        waiting[key] = [statement]
+                        self._engines[statement.engine].pool.submit(self._work, key, statement, results, stop)
+                if not waiting:
+                    return
+                key, execution, error = results.get()
+                if error is not None:
+                    raise error
+                for statement in waiting.pop(key):
+                    if execution is not None:
+                        yield statement, execution
+        finally:
+            stop.set()
+
+    def _start(self, name: str) -> None:
+        backend = get_backend(name)
+        try:
+            backend.start()
+            self.versions[name] = backend.version()
+        except EngineError as error:
+            self.unavailable[name] = str(error)
+            return
+        self._engines[name] = _Engine(backend, ThreadPoolExecutor(self.sessions, thread_name_prefix=name))
+
+    def _key(self, statement: Statement) -> str | None:
+        """What the outcome depends on, hashed; None if there can be none."""
+        name = statement.engine
+        if name in self.unavailable or (name, statement.db_id) in self.unprepared:
+            return None
+        if name not in self._engines:
+            raise EngineError(f"not among the started engines: {', '.join(self._engines)}", where=name)
+        try:
+            contents = self._contents(statement)
+        except (MigrationError, BenchmarkError) as error:
+            self.unprepared[name, statement.db_id] = str(error)
+            return None
+        parts = (FORMAT, name, self.versions[name], contents, statement.sql, asdict(self.limits))
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+    def _contents(self, statement: Statement) -> str:
+        from workbench import migrate
+
+        if self._engines[statement.engine].backend.reads_in_place:
+            return database_hash(statement.sqlite_path)
+        return migrate.database_name(Path(statement.sqlite_path).resolve(), statement.db_id)
+
+    def _work(self, key: str, statement: Statement, results: queue.Queue, stop: threading.Event) -> None:
+        """One statement's way in its thread: exactly one answer into the queue, unless nobody waits any more."""
+        execution = failure = None
+        if not (stop.is_set() or self._is_ending):
+            try:
+                execution = self._execute(key, statement)
+            except Exception as error:  # noqa: BLE001 raised again by run_many, in the caller's thread
+                failure = error
+        while not (stop.is_set() or self._is_ending):
+            try:
+                return results.put((key, execution, failure), timeout=0.1)
+            except queue.Full:
+                continue
+
+    def _execute(self, key: str, statement: Statement) -> Execution | None:
+        from workbench.migrate import ensure_database
+
+        name = statement.engine
+        stored = _load(key) or self._timeouts.get(key)
+        if stored is not None or name in self.unavailable:
+            return stored
+        engine = self._engines[name]
+        verdict = examine(statement.sql, engine.backend.dialect)
+        if verdict is not None:
+            return Execution(verdict[0], message=verdict[1])
+        try:
+            database = ensure_database(engine.backend, statement.sqlite_path, statement.db_id)
+            with engine.session() as session:
+                execution = session.run(database, statement.sql, self.limits)
+        except EngineError as error:
+            self.unavailable[name] = str(error)
+            return None
+        except (MigrationError, BenchmarkError) as error:
+            self.unprepared[name, statement.db_id] = str(error)
+            return None
+        kill_point("result-before-flush")
+        if execution.status == "timeout" and not self._is_ending:
+            self._timeouts[key] = replace(execution, is_cached=True)
+        return execution if execution.status in NOT_STORED else _store(key, execution)
+
+
+def database_hash(path: str | Path) -> str:
+    """A hash of a SQLite file's contents, remembered in the cache by path, size and time of change."""
+    from workbench.sqlite_source import content_hash
+
+    path = Path(path).resolve()
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        raise BenchmarkError("there is no such database file", where=path) from None
+    journals = [
+        str(p.stat().st_mtime_ns) for p in path.parent.glob(f"{path.name}-*") if p.suffix != path.suffix + "-shm"
+    ]
+    known = json.dumps([str(path), found.st_ino, found.st_size, found.st_mtime_ns, journals])
+    note = paths.cache_dir("hashes") / hashlib.sha256(known.encode()).hexdigest()
+    if note.exists() and len(text := note.read_text()) == 64:
+        return text
+    digest = content_hash(path)
+    _write(note, digest.encode())
+    return digest
+
+
+def _file(key: str) -> Path:
+    return paths.cache_dir("executions", key[:2]) / f"{key}.arrow"
+
+
+def _load(key: str) -> Execution | None:
+    """A stored outcome; None if there is none or it is damaged."""
+    try:
+        data = _file(key).read_bytes()
+    except FileNotFoundError:
+        return None
+    body, digest = data[:-32], data[-32:]
+    if hashlib.sha256(body).digest() != digest:
+        return None
+    with pa.ipc.open_stream(body) as reader:
+        about = json.loads(reader.schema.metadata[DESCRIPTION])
+    table = ResultTable.from_bytes(body) if about["status"] == "ok" else None
+    return Execution(**about, table=table, key=key, is_cached=True)
+
+
+def _store(key: str, execution: Execution) -> Execution:
+    """Keep an outcome: an Arrow stream that says in its metadata what happened, and its SHA-256 behind it."""
+    about = {name: getattr(execution, name) for name in ("status", "message", "seconds")}
+    table = execution.table or ResultTable.from_rows((), ())
+    body = table.to_bytes({DESCRIPTION: json.dumps(about).encode()})
+    _write(_file(key), body + hashlib.sha256(body).digest())
+    return replace(execution, key=key)
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    working = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}")
+    try:
+        working.write_bytes(data)
+        working.replace(path)
+    except OSError as error:
+        working.unlink(missing_ok=True)
+        raise ResultsError(f"a result cannot be kept: {error.strerror}", where="the cache of executions") from error
