@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+# a server that is just ending may still write there
+TEMPORARY = tempfile.TemporaryDirectory(prefix="workbench-test-", ignore_cleanup_errors=True)
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
@@ -26,7 +28,7 @@ def root(tmp_path, monkeypatch) -> Path:
 @pytest.fixture(scope="session", autouse=True)
 def cache():
     """One cache for the whole test session, apart from the user's own; a server's unprivileged user can enter it."""
-    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(prefix="workbench-test-") as folder:
+    with pytest.MonkeyPatch.context() as patch, TEMPORARY as folder:
         Path(folder).chmod(0o711)
         patch.setenv("WORKBENCH_CACHE", folder)
         yield Path(folder)

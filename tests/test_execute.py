@@ -16,8 +16,9 @@ import pytest
 from workbench import execute, paths
 from workbench.backends import Limits, get_backend, postgres
 from workbench.errors import EngineError
-from workbench.execute import Executor, Statement, check_select, database_hash
+from workbench.execute import Executor, Statement, check_select
 from workbench.gate import DENIED_FUNCTIONS, examine
+from workbench.sqlite_source import database_hash
 
 ALL = tuple(DENIED_FUNCTIONS)
 ADMITTED = [

@@ -21,7 +21,7 @@ from workbench.backends import get_backend
 from workbench.column_types import BATCH_BYTES, declared_kind, plan_table, read_batches, real_text
 from workbench.engine_names import engine_names
 from workbench.errors import BenchmarkError, EngineError, MigrationError
-from workbench.sqlite_source import connect, content_hash, read_tables
+from workbench.sqlite_source import connect, database_hash, read_tables
 
 psycopg = pytest.importorskip("psycopg")
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -511,9 +511,9 @@ def test_name_follows_the_content(tmp_path):
     same = Path(shutil.copy(path, tmp_path / "b.sqlite"))
     assert migrate.database_name(path, "Ä weird: name/..") == migrate.database_name(same, "Ä weird: name/..")
     assert len(migrate.database_name(path, "x" * 200).encode()) <= 50
-    before = content_hash(path)
+    before = database_hash(path)
     build(path, "INSERT INTO t VALUES (1)")
-    assert content_hash(path) != before
+    assert database_hash(path) != before
 
 
 def test_sqlite_reads_the_file_itself(tmp_path):
@@ -680,12 +680,12 @@ def test_unfinished_write_ahead_log_is_read(postgres, tmp_path):
         connection.execute("CREATE TABLE t (a)")
         connection.execute("INSERT INTO t VALUES (1)")
         connection.commit()
-        first = content_hash(path)
+        first = database_hash(path)
         name = migrate.ensure_database(postgres, path, "open")
         assert fetch(postgres, name, "SELECT a FROM t") == [(1,)]
         connection.execute("INSERT INTO t VALUES (2)")
         connection.commit()
-        assert content_hash(path) != first
+        assert database_hash(path) != first
 
 
 @pytest.mark.parametrize("encoding", ["UTF-16le", "UTF-16be"])

@@ -23,12 +23,14 @@ import pyarrow as pa
 from workbench import paths
 from workbench.backends import get_backend
 from workbench.backends.base import Backend, Execution, Limits, Session
-from workbench.errors import BenchmarkError, EngineError, MigrationError, ResultsError
+from workbench.errors import BenchmarkError, EngineError, MigrationError
 from workbench.faults import kill_point
 from workbench.gate import check_select, examine
 from workbench.result_table import ResultTable
+from workbench.results import content_hash, write_whole
+from workbench.sqlite_source import database_hash
 
-__all__ = ["Executor", "Statement", "check_select", "database_hash"]
+__all__ = ["Executor", "Statement", "check_select"]
 
 FORMAT = 1  # raise when sessions would give other values for the same statement
 NOT_STORED = ("timeout", "crashed")
@@ -158,8 +160,7 @@ class Executor:
         except (MigrationError, BenchmarkError) as error:
             self.unprepared[name, statement.db_id] = str(error)
             return None
-        parts = (FORMAT, name, self.versions[name], contents, statement.sql, asdict(self.limits))
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+        return content_hash(FORMAT, name, self.versions[name], contents, statement.sql, asdict(self.limits))
 
     def _contents(self, statement: Statement) -> str:
         from workbench import migrate
@@ -209,27 +210,6 @@ class Executor:
         return execution if execution.status in NOT_STORED else _store(key, execution)
 
 
-def database_hash(path: str | Path) -> str:
-    """A hash of a SQLite file's contents, remembered in the cache by path, size and time of change."""
-    from workbench.sqlite_source import content_hash
-
-    path = Path(path).resolve()
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        raise BenchmarkError("there is no such database file", where=path) from None
-    journals = [
-        str(p.stat().st_mtime_ns) for p in path.parent.glob(f"{path.name}-*") if p.suffix != path.suffix + "-shm"
-    ]
-    known = json.dumps([str(path), found.st_ino, found.st_size, found.st_mtime_ns, journals])
-    note = paths.cache_dir("hashes") / hashlib.sha256(known.encode()).hexdigest()
-    if note.exists() and len(text := note.read_text()) == 64:
-        return text
-    digest = content_hash(path)
-    _write(note, digest.encode())
-    return digest
-
-
 def _file(key: str) -> Path:
     return paths.cache_dir("executions", key[:2]) / f"{key}.arrow"
 
@@ -254,16 +234,5 @@ def _store(key: str, execution: Execution) -> Execution:
     about = {name: getattr(execution, name) for name in ("status", "message", "seconds")}
     table = execution.table or ResultTable.from_rows((), ())
     body = table.to_bytes({DESCRIPTION: json.dumps(about).encode()})
-    _write(_file(key), body + hashlib.sha256(body).digest())
+    write_whole(_file(key), body + hashlib.sha256(body).digest())
     return replace(execution, key=key)
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all."""
-    working = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}")
-    try:
-        working.write_bytes(data)
-        working.replace(path)
-    except OSError as error:
-        working.unlink(missing_ok=True)
-        raise ResultsError(f"a result cannot be kept: {error.strerror}", where="the cache of executions") from error

@@ -34,7 +34,7 @@ from workbench.errors import BenchmarkError, EngineError, MigrationError
 from workbench.faults import kill_point
 from workbench.migration_report import REPORT_COLUMNS, Preparation, report_rows
 from workbench.progress import track
-from workbench.sqlite_source import connect, content_hash, read_tables
+from workbench.sqlite_source import connect, database_hash, read_tables
 
 LOADERS = {  # how each engine is filled
     "postgres": "workbench.backends.postgres_load",
@@ -93,7 +93,7 @@ def ensure_database(backend: Backend, sqlite_path: str | Path, db_id: str) -> st
 def database_name(path: Path, db_id: str) -> str:
     """A copy's name in every engine, at most 50 ASCII characters: the database and a hash of what the file holds."""
     readable = re.sub(r"[^a-z0-9]+", "_", db_id.lower()).strip("_")[:30]
-    digest = hashlib.sha256(f"{_RULES} {db_id} {content_hash(path)}".encode()).hexdigest()[:16]
+    digest = hashlib.sha256(f"{_RULES} {db_id} {database_hash(path)}".encode()).hexdigest()[:16]
     return f"wb_{readable}_{digest}"
 
 
@@ -131,12 +131,12 @@ def _copy_once(backend: Backend, path: Path, db_id: str, name: str) -> None:
     with _lock(backend, name) as mark:
         if report.exists() and backend.has(name):
             return
-        before = content_hash(path)
+        before = database_hash(path)
         mark("loading")
         working = backend.create(name)
         try:
             tables, others = _copy(backend, path, working)
-            if content_hash(path) != before:
+            if database_hash(path) != before:
                 raise MigrationError("the file changed while it was copied", where=path)
             frame = report_rows(backend.name, db_id, _loader(backend).TYPES, tables, others)
             frame.write_parquet(report.with_suffix(".new"))

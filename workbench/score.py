@@ -16,12 +16,13 @@ from workbench.backends import BACKENDS
 from workbench.backends.base import Execution, Limits
 from workbench.benchmarks import Benchmark, read_benchmark
 from workbench.errors import BenchmarkError, ConfigError, ResultsError
-from workbench.execute import Executor, Statement, database_hash
+from workbench.execute import Executor, Statement
 from workbench.generate import store_questions
 from workbench.header import describe_run
 from workbench.metrics import bird_ex, first_difference, normalise
 from workbench.progress import track
 from workbench.results import Run, content_hash, part_name
+from workbench.sqlite_source import database_hash
 
 SCORE_VERSION = 1  # raise when the same results would be judged differently
 _MODEL_COLUMNS = ("model", "params_b", "weights", "regime", "is_simulated", "target", "dialect", "question_id", "db_id")

@@ -12,11 +12,12 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from string import ascii_lowercase, ascii_uppercase
 
+from workbench import paths
 from workbench.errors import BenchmarkError, MigrationError
+from workbench.results import content_hash, write_whole
 from workbench.schema import open_read_only
 
 VALUE_BYTES = 256 * 2**20  # the largest single value read; a generated column could ask for any size
@@ -86,12 +87,21 @@ def connect(path: Path) -> Iterator[sqlite3.Connection]:
         raise MigrationError(error.what, where=error.where, hint=error.hint) from error
 
 
-def content_hash(path: Path) -> str:
-    """A hash of the file's bytes (and of a -wal file's beside it); computed again only when size or time changed."""
+def database_hash(path: str | Path) -> str:
+    """A hash of a database's bytes, journals beside it included; kept in the cache until a size, time or file changes."""
+    path = Path(path).resolve()
     if not path.is_file():
         raise MigrationError("there is no such database file", where=path)
-    files = [path, _beside(path, "-wal")]
-    return _hash(tuple((file, _stamp(file)) for file in files if _size(file)))
+    files = [file for file in (path, *(_beside(path, suffix) for suffix in ("-wal", "-journal"))) if _size(file)]
+    note = paths.cache_dir("hashes") / content_hash([[str(file), *_stamp(file)] for file in files])
+    if note.is_file() and len(known := note.read_text()) == 64:
+        return known
+    digest = hashlib.sha256()
+    for file in files:
+        with open(file, "rb") as stream:
+            digest.update(hashlib.file_digest(stream, "sha256").digest())
+    write_whole(note, digest.hexdigest().encode())
+    return digest.hexdigest()
 
 
 def read_tables(connection: sqlite3.Connection) -> tuple[list[Table], list[tuple[str, str]]]:
@@ -146,12 +156,3 @@ def _size(path: Path) -> int:
 def _stamp(path: Path) -> tuple[int, int, int]:
     facts = os.stat(path)
     return facts.st_size, facts.st_mtime_ns, facts.st_ino
-
-
-@lru_cache(maxsize=4096)
-def _hash(files: tuple[tuple[Path, tuple[int, int, int]], ...]) -> str:
-    digest = hashlib.sha256()
-    for path, _ in files:
-        with open(path, "rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()
