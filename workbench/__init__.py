@@ -17,6 +17,7 @@ _HOMES = {
     "Limits": "backends",
     "score": "score",
     "explain": "score",
+    "time_pairs": "timing",
     "study": "study",
     "accuracy": "study",
     "figures": "study",

@@ -184,9 +184,12 @@ def generate(
 @click.option(
     "--seconds", type=click.FloatRange(min=0, min_open=True), help="Time limit of one statement, 30 by default."
 )
+@click.option("--repeats", type=click.IntRange(min=1), help="Also time every right pair this often, one at a time.")
 @click.option("--explain", metavar="ID", help="Show every verdict on one question instead.")
 @json_option
-def score(run: str, engines: str | None, seconds: float | None, explain: str | None, is_json: bool) -> None:
+def score(
+    run: str, engines: str | None, seconds: float | None, repeats: int | None, explain: str | None, is_json: bool
+) -> None:
     """Execute and judge what a run holds; prints accuracy per model and engine."""
     from workbench.backends.base import Limits
     from workbench.results import Run
@@ -198,7 +201,12 @@ def score(run: str, engines: str | None, seconds: float | None, explain: str | N
         _print_table(explain_(run, explain), is_json)
         return
     chosen = _names(engines)
-    click.echo(score_(run, chosen, Limits(seconds=seconds) if seconds else None), err=True)
+    limits = Limits(seconds=seconds) if seconds else None
+    click.echo(score_(run, chosen, limits), err=True)
+    if repeats:
+        from workbench.timing import time_pairs
+
+        click.echo(f"{time_pairs(run, chosen, repeats, limits).height} right pairs timed", err=True)
     _print_table(accuracy(Run.open(run)), is_json)
 
 

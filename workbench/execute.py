@@ -184,12 +184,24 @@ class Executor:
                 continue
 
     def _execute(self, key: str, statement: Statement) -> Execution | None:
+        stored = _load(key) or self._timeouts.get(key)
+        if stored is not None:
+            return stored
+        execution = self.run_now(statement)
+        if execution is None or execution.seconds is None:  # the gate stopped it: another gate may not
+            return execution
+        kill_point("result-before-flush")
+        if execution.status == "timeout" and not self._is_ending:
+            self._timeouts[key] = replace(execution, is_cached=True)
+        return execution if execution.status in NOT_STORED else _store(key, execution)
+
+    def run_now(self, statement: Statement) -> Execution | None:
+        """Run one statement in this thread, whatever is stored, and store nothing; None where it cannot be run."""
         from workbench.migrate import ensure_database
 
         name = statement.engine
-        stored = _load(key) or self._timeouts.get(key)
-        if stored is not None or name in self.unavailable:
-            return stored
+        if name in self.unavailable:
+            return None
         engine = self._engines[name]
         verdict = examine(statement.sql, engine.backend.dialect)
         if verdict is not None:
@@ -197,17 +209,12 @@ class Executor:
         try:
             database = ensure_database(engine.backend, statement.sqlite_path, statement.db_id)
             with engine.session() as session:
-                execution = session.run(database, statement.sql, self.limits)
+                return session.run(database, statement.sql, self.limits)
         except EngineError as error:
             self.unavailable[name] = str(error)
-            return None
         except (MigrationError, BenchmarkError) as error:
             self.unprepared[name, statement.db_id] = str(error)
-            return None
-        kill_point("result-before-flush")
-        if execution.status == "timeout" and not self._is_ending:
-            self._timeouts[key] = replace(execution, is_cached=True)
-        return execution if execution.status in NOT_STORED else _store(key, execution)
+        return None
 
 
 def _file(key: str) -> Path:

@@ -111,6 +111,20 @@ TABLES: dict[str, dict[str, tuple[type[pl.DataType], str]]] = {
         "gold_status": (_TEXT, "outcome of running the gold"),
         **_INPUT_HASH,
     },
+    "timings": {
+        **_MODEL,
+        "engine": (_TEXT, "engine that ran both statements"),
+        "engine_version": (_TEXT, "the engine's own version string"),
+        "question_id": (_TEXT, "question it answers"),
+        "db_id": (_TEXT, "name of the database"),
+        "difficulty": (_TEXT, "the benchmark's own grade"),
+        "seconds_predicted": (
+            pl.List(_REAL),
+            "wall time of execute and fetch of the prediction, every repeat in order",
+        ),
+        "seconds_gold": (pl.List(_REAL), "wall time of execute and fetch of the gold, every repeat in order"),
+        **_INPUT_HASH,
+    },
     "portability": {
         "run": _MODEL["run"],
         "benchmark": (_TEXT, "name of the benchmark and split"),

@@ -1,0 +1,61 @@
+"""Timing of pairs: what is timed, every repeat kept, nothing timed twice."""
+
+import json
+import sqlite3
+
+import pytest
+
+from workbench.benchmarks import read_benchmark
+from workbench.errors import ConfigError, ResultsError
+from workbench.import_predictions import import_predictions
+from workbench.results import Run
+from workbench.score import score
+from workbench.timing import time_pairs
+
+SLOW = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 300000) SELECT count(*) FROM n"
+GOLDS = {"same": "SELECT 300000", "slow": "SELECT 300000", "wrong": "SELECT 1"}
+PREDICTIONS = {"same": "SELECT 300000", "slow": SLOW, "wrong": "SELECT 2"}
+
+
+@pytest.fixture
+def run(root, tmp_path) -> Run:
+    folder = tmp_path / "b"
+    (folder / "databases" / "d").mkdir(parents=True)
+    sqlite3.connect(folder / "databases" / "d" / "d.sqlite").executescript("CREATE TABLE t (a); VACUUM;").close()
+    rows = [{"question_id": i, "db_id": "d", "question": "?", "SQL": sql} for i, sql in GOLDS.items()]
+    (folder / "questions.json").write_text(json.dumps(rows))
+    lines = [json.dumps({"question_id": i, "sql": sql}) for i, sql in PREDICTIONS.items()]
+    (tmp_path / "m.jsonl").write_text("\n".join(lines))
+    import_predictions("r", read_benchmark(folder), [tmp_path / "m.jsonl"])
+    return Run.open("r")
+
+
+def test_right_pairs_are_timed_and_every_repeat_is_kept(run):
+    score(run)
+    rows = {row["question_id"]: row for row in time_pairs(run, repeats=3).iter_rows(named=True)}
+    assert set(rows) == {"same", "slow"}
+    for row in rows.values():
+        assert len(row["seconds_predicted"]) == len(row["seconds_gold"]) == 3
+        assert all(second > 0 for second in row["seconds_predicted"] + row["seconds_gold"])
+    assert min(rows["slow"]["seconds_predicted"]) > max(rows["slow"]["seconds_gold"])
+
+
+def test_equal_statements_have_times_of_their_own(run):
+    score(run)
+    row = time_pairs(run, repeats=20).filter(question_id="same").row(0, named=True)
+    assert row["seconds_predicted"] != row["seconds_gold"]
+
+
+def test_what_is_timed_is_not_timed_again(run):
+    score(run)
+    first = time_pairs(run, repeats=2)
+    assert time_pairs(run, repeats=2).equals(first)
+    again = time_pairs(run, repeats=3)
+    assert again["seconds_gold"].list.len().to_list() == [3, 3]
+
+
+def test_nothing_to_time_is_said(run):
+    with pytest.raises(ResultsError, match="no right pair to time"):
+        time_pairs(run)
+    with pytest.raises(ConfigError, match="0 repeats"):
+        time_pairs(run, repeats=0)
