@@ -162,7 +162,7 @@ def test_databases_elsewhere(tmp_path):
     for folder in ("flat", "usual", "whole"):
         benchmark = read_benchmark(questions, databases=tmp_path / folder)
         assert benchmark.database_path("pets").is_relative_to(tmp_path / folder) and benchmark.problems == []
-    with pytest.raises(BenchmarkError, match="databases' folder is not there"):
+    with pytest.raises(BenchmarkError, match="is no folder of databases"):
         read_benchmark(questions, databases=tmp_path / "nowhere")
 
 

@@ -1,6 +1,7 @@
 """The command line: every command has help and stands in the README; bad input is one line and exit code 2."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -50,10 +51,12 @@ def test_the_good_files_are_good(here):
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)[0] | {"low": 0, "high": 0} == {
         "model": "good", "target": "sql", "mode": "native", "engine": "sqlite", "metric": "bird_ex",
-        "n": 2, "correct": 1, "accuracy": 50.0, "low": 0, "high": 0, "not_judged": 0,
+        "n": 2, "correct": 1, "accuracy": 50.0, "low": 0, "high": 0, "not_judged": 0, "failures": None,
     }  # fmt: skip
     assert "SELECT count(*)" in workbench("score", "--run", "r", "--explain", "a").output
 
+
+SCORE = ("score", "--run", "r")
 
 # id -> (file to write, its content, command words, what the line says)
 BROKEN = {
@@ -86,10 +89,66 @@ BROKEN = {
     "a config that is a list": ("c.yaml", "- a\n", ("run", "c.yaml"), "is not a mapping"),
     "a config with a misspelt key": ("c.yaml", GOOD_CONFIG + "engine: sqlite\n", ("run", "c.yaml"), "engine: Extra inputs are not permitted"),
     "a config without models": ("c.yaml", "run: r\nbenchmark: bundled\n", ("run", "c.yaml"), "models: Field required"),
-    "a config with a wrong limit": ("c.yaml", GOOD_CONFIG + "limits: {seconds: -1}\n", ("run", "c.yaml"), "limits.seconds"),
+    "a config with a wrong limit": ("c.yaml", GOOD_CONFIG + "limits: {seconds: -1}\n", ("run", "c.yaml"), "limits: limit of -1.0 seconds"),
     "a config whose benchmark is gone": ("c.yaml", GOOD_CONFIG.replace("bundled", "gone"), ("run", "c.yaml"), "gone: there is no such file or folder"),
     "an unknown simulated model": (None, None, ("generate", "--benchmark", "bench", "--run", "r", "--model", "gpt-4"), "there is no simulated model 'gpt-4'"),
     "an endpoint": (None, None, ("generate", "--benchmark", "bench", "--run", "r", "--model", "m", "--base-url", "http://localhost:1"), "not built yet"),
+"predictions that are objects": (
+        "p.json",
+        '{"0": {"sql": "SELECT 1"}, "1": {"sql": "SELECT 2"}}',
+        (*IMPORT, "p.json"),
+        "position 0: holds an object, SQL text is wanted",
+    ),
+    "a path of 300 letters": (None, None, (*IMPORT, "p" * 300), "File name too long"),
+    "a run of 300 letters": (None, None, ("score", "--run", "r" * 300), "cannot be the name of a run"),
+    "a run with a newline": (None, None, ("score", "--run", "x\ny"), "cannot be the name of a run"),
+    "a run that looks like an option": (None, None, ("score", "--run=-rf"), "cannot be the name of a run"),
+    "a run that no file can hold": (None, None, ("score", "--run", "\udcff"), "cannot be the name of a run"),
+    "a model with control characters": (
+        None,
+        None,
+        (*IMPORT, "good.json", "--model", "a\u202eb"),
+        "cannot be the name of a model",
+    ),
+    "a negative size": (None, None, (*IMPORT, "good.json", "--params-b", "-1"), "-1.0 billion parameters"),
+    "a size that is no number": (None, None, (*IMPORT, "good.json", "--params-b", "nan"), "nan billion parameters"),
+    "no benchmark's name": (None, None, ("prepare", "--benchmark", ""), "is no path"),
+    "an endless limit": (None, None, (*SCORE, "--seconds", "inf"), "limit of inf seconds"),
+    "a limit that is no number": (None, None, (*SCORE, "--seconds", "nan"), "limit of nan seconds"),
+    "a header that is not ours": (
+        "results/r/run.json",
+        '{"schema_version": 1, "benchmark": 5}',
+        SCORE,
+        "its benchmark is not described",
+    ),
+    "a config nested too deeply": ("c.yaml", "[" * 20000, ("run", "c.yaml"), "is nested too deeply"),
+    "a config with an impossible date": ("c.yaml", "run: 2024-99-99\n", ("run", "c.yaml"), "is not YAML"),
+    "a config with a key twice": ("c.yaml", GOOD_CONFIG + "run: again\n", ("run", "c.yaml"), "key 'run' stands twice"),
+    "a config with a NUL": (
+        "c.yaml",
+        GOOD_CONFIG.replace("bundled", '"a\\0b"'),
+        ("run", "c.yaml"),
+        "benchmark: printable text is wanted",
+    ),
+    "a config with an endless number": ("c.yaml", GOOD_CONFIG + "seed: " + "9" * 5000, ("run", "c.yaml"), "is not YAML"),
+    "a config that asks for no target": (
+        "c.yaml",
+        GOOD_CONFIG.replace("simulated}", "simulated, targets: []}"),
+        ("run", "c.yaml"),
+        "models.0.targets",
+    ),
+    "a config with an unknown dialect": (
+        "c.yaml",
+        GOOD_CONFIG.replace("simulated}", "simulated, engine: oracle}"),
+        ("run", "c.yaml"),
+        "there is no engine 'oracle'",
+    ),
+    "a config of an unknown simulated model": (
+        "c.yaml",
+        GOOD_CONFIG.replace("simulated-1b", "gpt-4"),
+        ("run", "c.yaml"),
+        "there is no simulated model 'gpt-4'",
+    ),
     "plans": (None, None, ("plan", "show", "x"), "`workbench plan` is not built yet"),
     "the inspector": (None, None, ("inspect", "r"), "`workbench inspect` is not built yet"),
     "training": (None, None, ("train", "sft", "c.yaml"), "`workbench train` is not built yet"),
@@ -153,3 +212,51 @@ def test_a_reader_that_stops_early_is_no_error(here):
     code = "import sys; sys.argv = ['workbench', 'study', 'portability', '--published']; from workbench.cli import main; main()"
     done = subprocess.run(f'{sys.executable} -c "{code}" | head -n 1', shell=True, capture_output=True, text=True)
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [("prepare", "--benchmark", "bench"), ("engines",), ("figures", "all", "--published")]
+)
+def test_a_place_that_cannot_be_written_is_one_line(here, words, monkeypatch):
+    (here / "file").write_text("in the way")
+    monkeypatch.setenv("WORKBENCH_CACHE", str(here / "file" / "cache"))
+    monkeypatch.setenv("WORKBENCH_ROOT", str(here / "file"))
+    done = workbench(*words)
+    assert done.exit_code == 2, done.output
+    assert len(done.stderr.splitlines()) == 1 and "file" in done.stderr
+    assert isinstance(done.exception, SystemExit)
+
+
+@pytest.mark.parametrize("words", [("prepare", "--benchmark", "bundled"), ("figures", "all", "--published")])
+def test_a_full_disk_is_one_line(here, words):
+    """A limit on the size of files stands for the full disk."""
+    code = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000)); from workbench.cli import main; main(sys.argv[1:])"
+    )
+    env = os.environ | {"WORKBENCH_ROOT": str(here), "WORKBENCH_CACHE": str(here / "cache")}
+    done = subprocess.run([sys.executable, "-c", code, *words], env=env, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert done.stderr.startswith("workbench: ")
+
+
+def test_a_full_output_is_one_line(here):
+    command = f"{sys.executable} -m workbench.cli study portability --published > /dev/full"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, "workbench: No space left on device\n")
+
+
+def test_what_could_not_be_prepared_is_said_and_is_no_success(here, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_POSTGRES_DSN", "postgresql://u:s3cret@127.0.0.1:1/x")
+    done = workbench("prepare", "--benchmark", "bench", "--engines", "postgres")
+    assert done.exit_code == 1
+    assert "postgres: not used:" in done.output and "s3cret" not in done.output
+
+
+def test_engines_are_listed_with_what_is_wrong(monkeypatch):
+    monkeypatch.setenv("WORKBENCH_POSTGRES_DSN", "postgresql://u:s3cret@127.0.0.1:1/x")
+    done = workbench("engines", "--json")
+    rows = {row["engine"]: row for row in json.loads(done.output)}
+    assert rows["sqlite"]["version"] and rows["sqlite"]["problem"] is None
+    assert rows["postgres"]["version"] is None and rows["postgres"]["problem"] and "s3cret" not in done.output

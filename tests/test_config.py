@@ -44,7 +44,7 @@ BROKEN = {
         "needs files",
     ),
     "model twice": (GOOD.replace("simulated}", "simulated}, {name: simulated-1b, provider: simulated}"), "named twice"),
-    "limit of nothing": (GOOD + "limits: {seconds: 0}\n", "limits.seconds"),
+    "limit of nothing": (GOOD + "limits: {seconds: 0}\n", "limits: limit of 0.0 seconds"),
     "limit as text": (GOOD + "limits: {seconds: long}\n", "limits.seconds"),
     "seed as text": (GOOD + "seed: luck\n", "seed"),
     "unknown figure": (GOOD + "figures: [pie]\n", "figures.0"),

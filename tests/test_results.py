@@ -8,7 +8,7 @@ import textwrap
 import polars as pl
 import pytest
 
-from workbench.errors import ResultsError
+from workbench.errors import ConfigError, ResultsError
 from workbench.results import TABLES, Run, connect, content_hash, dtypes, part_name
 
 
@@ -153,7 +153,7 @@ def test_the_header_is_left_alone_when_nothing_changes(root):
     assert json.loads((run.path / "run.json").read_text())["seed"] == 1
 
 
-@pytest.mark.parametrize("name", ["published", ".hidden", "results/published"])
+@pytest.mark.parametrize("name", ["published", "results/published"])
 def test_names_that_cannot_be_runs(root, name, monkeypatch):
     monkeypatch.chdir(root)
     if name == "published":
@@ -180,3 +180,27 @@ def test_part_names_are_readable_and_unique():
 def test_content_hash_is_stable():
     assert content_hash("a", 1, None, {"b": [1.5], "a": "é"}) == content_hash("a", 1, None, {"a": "é", "b": [1.5]})
     assert content_hash("a", "b") != content_hash("ab")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", " ", ".hidden", "-rf", "a\nb", "a\0b", "x" * 101, "\udcff", "a\u202eb"],
+    ids=lambda name: ascii(name)[:12],
+)
+def test_names_that_no_table_file_and_terminal_can_all_hold(root, name):
+    with pytest.raises(ConfigError, match="cannot be the name of a run"):
+        Run.create(name)
+
+
+def test_a_damaged_part_does_not_cost_the_other_runs(root):
+    for name in ("a", "b"):
+        Run.create(name).write_part("generations", "p", [_generation("1", model=name)])
+    Run.open("a").part_path("generations", "p").write_bytes(b"")
+    with pytest.warns(UserWarning, match=r"p\.parquet is damaged and left out"):
+        db = connect()
+    assert db.execute("SELECT model FROM generations").fetchall() == [("b",)]
+
+
+def test_a_run_may_be_given_as_itself(root):
+    run = Run.create("a")
+    assert Run.create(run) is run and Run.open(run) is run

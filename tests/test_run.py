@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -141,6 +142,29 @@ def test_a_failing_step_is_one_line_and_the_run_can_go_on(tmp_path):
     blocked.unlink()
     assert _run(tmp_path, tmp_path / "cache").returncode == 0
     assert not (blocked.parent / "notebooks" / "03_score.failed.ipynb").exists()
+
+
+def test_two_runs_at_once_do_not_disturb_each_other(whole, tmp_path):
+    """Tiny ones: fewer answers than a notebook shows, and predictions beside a simulated model."""
+    bird = tmp_path / "birds"
+    (bird / "databases" / "d").mkdir(parents=True)
+    sqlite3.connect(bird / "databases" / "d" / "d.sqlite").executescript("CREATE TABLE t (a); VACUUM;").close()
+    (bird / "questions.json").write_text('[{"db_id": "d", "question": "?", "SQL": "SELECT 1"}]')
+    (tmp_path / "CodeS-7b.json").write_text('{"0": "SELECT 1.0"}')
+    models = "[{provider: predictions, files: [CodeS-7b.json]}, {name: simulated-8b, provider: simulated}]"
+    started = []
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.yaml").write_text(f"run: {name}\nbenchmark: birds\nmodels: {models}\n")
+        env = os.environ | {"WORKBENCH_ROOT": str(tmp_path)}
+        command = [sys.executable, "-m", "workbench.cli", "run", str(tmp_path / f"{name}.yaml")]
+        started.append(subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+    for process in started:
+        _, said = process.communicate(timeout=200)
+        assert process.returncode == 0, said
+    for name in ("a", "b"):
+        rows = Run.open(tmp_path / "results" / name).table("scores").select("model", "bird_ex").sort("model").rows()
+        assert rows[0] == ("CodeS-7b", True) and len(rows) == 2
+    assert sorted(path.name for path in (tmp_path / "results").iterdir()) == ["a", "b"]
 
 
 def test_every_stored_table_is_described():

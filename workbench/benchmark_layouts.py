@@ -64,7 +64,7 @@ def find_source(path: Path, split: str | None = None, databases: Path | None = N
         raise BenchmarkError("there is no such file or folder", where=path, hint=_nearest(path))
     if databases is not None and not databases.is_dir():
         raise BenchmarkError(
-            "the databases' folder is not there", where=databases, hint="a folder with <db_id>/<db_id>.sqlite"
+            "is no folder of databases", where=databases, hint="a folder with <db_id>/<db_id>.sqlite is wanted"
         )
     if path.is_file():
         if path.suffix.lower() not in RECORD_SUFFIXES:

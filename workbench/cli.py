@@ -3,7 +3,10 @@
 Bad input ends with one line on standard error and exit code 2; a traceback means a bug.
 """
 
+import contextlib
 import json
+import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,22 +17,35 @@ from workbench.errors import ConfigError, NotBuiltError, WorkbenchError
 
 
 class _Group(click.Group):
-    """Turns the workbench's own errors into one line and exit code 2."""
+    """Turns what is not our fault into one line and exit code 2: our own errors, and what the system refuses."""
 
     def invoke(self, ctx: click.Context) -> object:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that a run says it was stopped
         try:
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
+            sys.stdout.flush()
         except WorkbenchError as error:
-            click.echo(f"workbench: {error}", err=True)
-            ctx.exit(2)
+            fault = str(error)
+        except BrokenPipeError:  # the reader of our output has seen enough
+            _drop_output()
+            ctx.exit(0)
+        except OSError as error:
+            _drop_output()
+            fault = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
         except ModuleNotFoundError as error:
             if str(error.name).startswith("workbench"):
                 raise
-            click.echo(
-                f"workbench: this needs {error.name}, an extra that is not installed (pip install 'workbench[all]')",
-                err=True,
-            )
-            ctx.exit(2)
+            fault = f"this needs {error.name}, an extra that is not installed (pip install 'workbench[all]')"
+        else:
+            return result
+        click.echo(f"workbench: {fault}", err=True)
+        ctx.exit(2)
+
+
+def _drop_output() -> None:
+    """What is still buffered for a closed or full output would be tried, and fail, again at the end."""
+    with contextlib.suppress(OSError):  # an output that is no file has nothing to drop
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -81,6 +97,9 @@ def _print_table(frame, is_json: bool = False) -> None:
 def _benchmark(path: str, databases: str | None = None):
     from workbench.benchmarks import read_benchmark
 
+    for given in (path, databases):
+        if given is not None and (not given.strip() or not given.isprintable()):
+            raise ConfigError(f"{given!a} is no path", hint="a folder, or `bundled`")
     benchmark = read_benchmark(path, databases=databases)
     for problem in benchmark.problems:
         click.echo(f"workbench: warning: {problem.where}: {problem.what}", err=True)
@@ -96,10 +115,11 @@ def engines(action: str, names: tuple[str, ...], is_json: bool) -> None:
     from workbench.engines import engine_status, start_engines, stop_engines
 
     chosen = _names(",".join(names)) if names else None
+    if action == "stop":
+        _print_table(stop_engines(chosen), is_json)
+        return
     if action == "start":
         start_engines(chosen)
-    elif action == "stop":
-        stop_engines(chosen)
     _print_table(engine_status(chosen), is_json)
 
 
@@ -116,6 +136,8 @@ def prepare(benchmark: str, databases: str | None, engines: str | None, synthesi
         raise NotBuiltError("--synthesize is not built yet", hint="leave it out")
     done = prepare_(_benchmark(benchmark, databases), _names(engines) or ["sqlite", "postgres"])
     click.echo(done)
+    if done.unavailable or done.failed:
+        sys.exit(1)
 
 
 @main.command("import")
@@ -171,10 +193,12 @@ def generate(
     seed: int,
 ) -> None:
     """Ask a model every question of a benchmark."""
-    from workbench.config import ModelConfig
+    from workbench.config import ModelConfig, checked
     from workbench.generate import generate as generate_
 
-    model = ModelConfig(name=name, provider="openai" if base_url else "simulated", targets=[target])
+    if target == "plan":
+        raise NotBuiltError("the plan target is not built yet", hint="--target sql")
+    model = checked(ModelConfig, {"name": name, "provider": "openai" if base_url else "simulated"}, "--model")
     click.echo(generate_(run, _benchmark(benchmark), [model], _names(engines) or ["sqlite"], limit=limit, seed=seed))
 
 

@@ -14,41 +14,77 @@ keeps keys and passwords out of stored headers.
 """
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from workbench import paths
 from workbench.backends import BACKENDS
 from workbench.backends.base import Limits
 from workbench.errors import ConfigError
+
+T = TypeVar("T", bound=BaseModel)
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+def _check_text(text: str) -> str:
+    if not text.strip() or not text.isprintable():
+        raise ValueError("printable text is wanted")
+    return text
+
+
+def _check_engine(name: str) -> str:
+    if name not in BACKENDS:
+        raise ValueError(f"there is no engine {name!r}, available: {', '.join(BACKENDS)}")
+    return name
+
+
+def _check_name(name: str) -> str:
+    try:
+        return paths.check_name(name, "a model")
+    except ConfigError as error:
+        raise ValueError(str(error)) from None
+
+
+Text = Annotated[str, AfterValidator(_check_text)]
+EngineName = Annotated[str, AfterValidator(_check_engine)]
+ModelName = Annotated[str, AfterValidator(_check_name)]
+Billions = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
+
+
 class LimitsConfig(_Strict):
     """Limits of one statement, see backends.base.Limits."""
 
-    seconds: Annotated[float, Field(gt=0, le=3600)] = Limits.seconds
-    rows: Annotated[int, Field(gt=0)] = Limits.rows
-    bytes: Annotated[int, Field(gt=0)] = Limits.bytes
-    memory: Annotated[int, Field(gt=0)] = Limits.memory
+    seconds: float = Limits.seconds
+    rows: int = Limits.rows
+    bytes: int = Limits.bytes
+    memory: int = Limits.memory
+
+    @model_validator(mode="after")
+    def _are_limits(self) -> "LimitsConfig":
+        try:
+            Limits(**self.model_dump())
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
+        return self
 
 
 class ModelConfig(_Strict):
     """One model, or prediction files that somebody already has."""
 
-    name: Annotated[str, Field(min_length=1)] | None = None
+    name: ModelName | None = None
     provider: Literal["simulated", "predictions", "openai"]
-    params_b: Annotated[float, Field(gt=0)] | None = None
+    params_b: Billions | None = None
     weights: Literal["open", "closed"] | None = None
     regime: Literal["prompted", "fine-tuned", "purpose-built"] | None = None
-    targets: list[Literal["sql", "plan"]] = ["sql"]
+    targets: Annotated[list[Literal["sql"]], Field(min_length=1)] = ["sql"]
     sampling: dict[str, float | int | str | None] = {}
-    files: list[str] = []
-    engine: str | None = None
+    files: list[Text] = []
+    engine: EngineName | None = None
 
     @model_validator(mode="after")
     def _fits_provider(self) -> "ModelConfig":
@@ -62,23 +98,20 @@ class ModelConfig(_Strict):
 class Config(_Strict):
     """Everything that `workbench run` needs."""
 
-    run: Annotated[str, Field(min_length=1)]
-    benchmark: Annotated[str, Field(min_length=1)]
-    databases: str | None = None
-    engines: Annotated[list[str], Field(min_length=1)] = ["sqlite"]
+    run: Text
+    benchmark: Text
+    databases: Text | None = None
+    engines: Annotated[list[EngineName], Field(min_length=1)] = ["sqlite"]
     models: Annotated[list[ModelConfig], Field(min_length=1)]
-    question_limit: Annotated[int, Field(gt=0)] | None = None
-    metrics: list[Literal["bird_ex"]] = ["bird_ex"]
+    question_limit: Annotated[int, Field(gt=0, le=10**9)] | None = None
+    metrics: Annotated[list[Literal["bird_ex"]], Field(min_length=1)] = ["bird_ex"]
     figures: list[Literal["portability"]] = ["portability"]
     limits: LimitsConfig = LimitsConfig()
-    seed: int = 0
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
 
     @field_validator("engines")
     @classmethod
-    def _known_engines(cls, engines: list[str]) -> list[str]:
-        for engine in engines:
-            if engine not in BACKENDS:
-                raise ValueError(f"there is no engine {engine!r}, available: {', '.join(BACKENDS)}")
+    def _distinct_engines(cls, engines: list[str]) -> list[str]:
         if len(set(engines)) < len(engines):
             raise ValueError("an engine is named twice")
         return engines
@@ -87,9 +120,10 @@ class Config(_Strict):
     @classmethod
     def _distinct_models(cls, models: list[ModelConfig]) -> list[ModelConfig]:
         names = [model.name for model in models if model.name and model.provider != "predictions"]
+        names += [file for model in models for file in model.files]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise ValueError(f"model {twice[0]!r} is named twice")
+            raise ValueError(f"{twice[0]!r} is named twice")
         return models
 
 
@@ -97,22 +131,16 @@ def read_config(path: str | Path) -> Config:
     """Read and check a configuration; its relative paths become absolute. ConfigError names the key that is wrong."""
     path = Path(path)
     try:
-        data = yaml.safe_load(path.read_text("utf-8"))
+        data = yaml.load(path.read_text("utf-8"), _Loader)
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", where=path) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"is not YAML: {error}", where=path) from error
+    except RecursionError:
+        raise ConfigError("is nested too deeply", where=path) from None
+    except (yaml.YAMLError, ValueError) as error:  # also impossible dates, endless numbers, bytes that are not UTF-8
+        raise ConfigError(f"is not YAML: {str(error)[:300]}", where=path) from error
     if not isinstance(data, dict):
         raise ConfigError("is not a mapping of keys to values", where=path, hint="needed: run, benchmark, models")
-    try:
-        config = Config.model_validate(data)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"]) or "config"
-        more = f"; {error.error_count() - 1} more" if error.error_count() > 1 else ""
-        raise ConfigError(
-            f"{key}: {first['msg'].removeprefix('Value error, ')}{more}", where=path, hint=_keys(first)
-        ) from error
+    config = checked(Config, data, path)
     base = path.resolve().parent
     return config.model_copy(
         update={
@@ -121,6 +149,29 @@ def read_config(path: str | Path) -> Config:
             "models": [m.model_copy(update={"files": [str(base / file) for file in m.files]}) for m in config.models],
         }
     )
+
+
+def checked(kind: type[T], data: object, where: object = None) -> T:
+    """Data as a configuration of some kind; ConfigError that names the first key which is wrong."""
+    try:
+        return kind.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"]) or "config"
+        more = f"; {error.error_count() - 1} more" if error.error_count() > 1 else ""
+        said = first["msg"].removeprefix("Value error, ")
+        raise ConfigError(f"{key}: {said}{more}", where=where, hint=_keys(first)) from error
+
+
+class _Loader(yaml.SafeLoader):
+    """SafeLoader that refuses a key given twice, where YAML would keep the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        twice = next((key for key in keys if keys.count(key) > 1), None)
+        if twice is not None:
+            raise yaml.MarkedYAMLError(problem=f"key {twice!r} stands twice", problem_mark=node.start_mark)
+        return super().construct_mapping(node, deep)
 
 
 def _keys(error: dict) -> str | None:

@@ -1,10 +1,11 @@
 """The engines of this machine: what is found, what it would be started from, and starting and stopping servers."""
 
+import time
 from collections.abc import Sequence
 
 import polars as pl
 
-from workbench.backends import BACKENDS, get_backend
+from workbench.backends import BACKENDS, Backend, get_backend
 from workbench.errors import EngineError
 
 _COLUMNS = {
@@ -12,29 +13,30 @@ _COLUMNS = {
     "found": pl.String,
     "is_running": pl.Boolean,
     "version": pl.String,
-    "how_to_get": pl.String,
+    "problem": pl.String,
 }
+_STOP_SECONDS = 10  # a server ends about two seconds after its last user
 
 
 def engine_status(names: Sequence[str] | None = None) -> pl.DataFrame:
-    """One row an engine: how it is found (null: it is absent), whether a server is up, its own version, how to get it.
+    """One row an engine: how it is found (null: it is absent), whether it runs, its own version, what is wrong.
 
-    Versions come from the engine itself, which is started for that; why it did not start stands in their place.
+    is_running: whether an embedded server was up before it was asked for its version, which may start one; null for what
+    is no server of ours.
     """
     rows = []
     for name in names or BACKENDS:
         backend = get_backend(name)
         found = backend.find()
-        row = {
-            "engine": name,
-            "found": found,
-            "is_running": False,
-            "version": None,
-            "how_to_get": None if found else backend.how_to_get,
-        }
-        if found:
+        row = {"engine": name, "found": found}
+        if found is None:
+            row["problem"] = f"absent; to get it: {backend.how_to_get}"
+        else:
             row["is_running"] = backend.is_running()
-            row["version"] = _version(backend)
+            try:
+                row["version"] = _version(backend)
+            except EngineError as error:
+                row["problem"] = str(error)
         rows.append(row)
     return pl.DataFrame(rows, schema=_COLUMNS)
 
@@ -48,17 +50,20 @@ def start_engines(names: Sequence[str] | None = None) -> None:
         backend.stop()
 
 
-def stop_engines(names: Sequence[str] | None = None) -> None:
-    """Let embedded servers end as soon as nobody uses them."""
-    for name in names or BACKENDS:
-        get_backend(name).pin(False)
+def stop_engines(names: Sequence[str] | None = None) -> pl.DataFrame:
+    """Let embedded servers end and wait for it; one row each. One that somebody still uses ends with that use."""
+    backends = [get_backend(name) for name in names or BACKENDS]
+    for backend in backends:
+        backend.pin(False)
+    until = time.monotonic() + _STOP_SECONDS
+    while any(backend.is_running() for backend in backends) and time.monotonic() < until:
+        time.sleep(0.1)
+    rows = [{"engine": backend.name, "is_running": backend.is_running()} for backend in backends]
+    return pl.DataFrame(rows, schema={"engine": pl.String, "is_running": pl.Boolean})
 
 
-def _version(backend) -> str:
-    try:
-        backend.start()
-    except EngineError as error:
-        return f"does not start: {error}"
+def _version(backend: Backend) -> str:
+    backend.start()
     try:
         return backend.version()
     finally:

@@ -6,7 +6,6 @@ reads a model or a database, no screen is needed, and matplotlib's global settin
 """
 
 import io
-import os
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +24,7 @@ from workbench.captions import CLOUD, commonest_regime, name_of, portability_not
 from workbench.errors import ResultsError
 from workbench.marks import dodge, label_points, shade_cloud, text_width, wrap
 from workbench.portability import SCHEMA
+from workbench.results import write_whole
 
 STYLE = Path(__file__).with_name("house.mplstyle")
 WIDTHS = {"column": 3.4, "page": 7.0}  # inches, as most journals have them
@@ -159,21 +159,17 @@ def save_figure(figure: Figure, numbers: pl.DataFrame, folder: str | Path, name:
     folder = Path(folder)
     if name != Path(name).name or name in ("", ".."):
         raise ResultsError("not a plain file name", where=repr(name), hint="a figure's name has no folder in it")
-    folder.mkdir(parents=True, exist_ok=True)
     dateless = {"pdf": {"CreationDate": None, "ModDate": None}, "png": {"Software": None}}
     paths = []
     for kind in ("pdf", "png", "csv"):
-        path, part = folder / f"{name}.{kind}", folder / f".{name}.{kind}.{os.getpid()}.part"
-        try:
-            if kind == "csv":
-                numbers.write_csv(part)
-            else:
-                with house():
-                    figure.savefig(part, format=kind, metadata=dateless[kind])
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
-        paths.append(path)
+        buffer = io.BytesIO()
+        if kind == "csv":
+            numbers.write_csv(buffer)
+        else:
+            with house():
+                figure.savefig(buffer, format=kind, metadata=dateless[kind])
+        paths.append(folder / f"{name}.{kind}")
+        write_whole(paths[-1], buffer.getvalue())
     return paths
 
 

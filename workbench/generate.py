@@ -12,12 +12,12 @@ import polars as pl
 
 from workbench import simulated
 from workbench.benchmarks import Benchmark
-from workbench.config import ModelConfig
-from workbench.errors import NotBuiltError, ResultsError
+from workbench.config import ModelConfig, checked
+from workbench.errors import ResultsError
 from workbench.header import describe_run
 from workbench.llm import Provider, Request, get_provider
 from workbench.progress import track
-from workbench.prompts import prompt_hash, sql_messages
+from workbench.prompts import TEMPLATE_HASH, prompt_hash, sql_messages
 from workbench.results import Run, content_hash, part_name
 
 GENERATION_VERSION = 1  # raise when the same request would be answered or read differently
@@ -50,7 +50,7 @@ def generate(
     from workbench.import_predictions import import_predictions  # which stores questions as this step does
 
     done, run = Generated(), Run.create(run)
-    models = [model if isinstance(model, ModelConfig) else ModelConfig.model_validate(model) for model in models]
+    models = [model if isinstance(model, ModelConfig) else checked(ModelConfig, model, "models") for model in models]
     with run.locked():
         questions = store_questions(run, benchmark, limit)
         for model in models:
@@ -67,7 +67,7 @@ def generate(
                 done.models += [name for name in names if name not in done.models]
                 continue
             get_provider(model.provider).check(model.name)
-            describe_run(run, models={model.name: model.model_dump()}, seed=seed)
+            describe_run(run, models={model.name: model.model_dump()}, prompts={"sql": TEMPLATE_HASH}, seed=seed)
             _ask_model(run, benchmark, questions, model, dialects, seed, done)
             done.models.append(model.name)
     return done
@@ -75,11 +75,7 @@ def generate(
 
 def store_questions(run: Run, benchmark: Benchmark, limit: int | None = None) -> pl.DataFrame:
     """Store the benchmark's questions in the run; a run holds one benchmark."""
-    there = run.header.get("benchmark", {})
-    if there and there["name"] != benchmark.name:
-        raise ResultsError(
-            f"holds results of {there['name']}, not of {benchmark.name}", where=run.path, hint="choose another run name"
-        )
+    check_benchmark(run, benchmark)
     questions = benchmark.questions if limit is None else benchmark.questions.head(limit)
     stored = run.read_part("questions", "questions")
     wanted = (
@@ -93,6 +89,14 @@ def store_questions(run: Run, benchmark: Benchmark, limit: int | None = None) ->
     return wanted
 
 
+def check_benchmark(run: Run, benchmark: Benchmark) -> None:
+    """ResultsError where a run holds results of another benchmark."""
+    there = run.header.get("benchmark")
+    if there and there["name"] != benchmark.name:
+        hint = "choose another run name"
+        raise ResultsError(f"holds results of {there['name']}, not of {benchmark.name}", where=run.path, hint=hint)
+
+
 def _ask_model(
     run: Run,
     benchmark: Benchmark,
@@ -102,8 +106,6 @@ def _ask_model(
     seed: int,
     done: Generated,
 ) -> None:
-    if "plan" in model.targets:
-        raise NotBuiltError("the plan target is not built yet", where=model.name, hint="available targets: sql")
     known = simulated.MODELS.get(model.name) if model.provider == "simulated" else None
     about = {
         "model": model.name,

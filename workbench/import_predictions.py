@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
+from workbench import paths
 from workbench.backends import BACKENDS
 from workbench.benchmarks import Benchmark
 from workbench.errors import ConfigError, PredictionError
@@ -36,12 +37,16 @@ def import_predictions(
         raise ConfigError(
             "one model and engine for several files", hint="import them one at a time, or leave --model out"
         )
+    if params_b is not None and not 0 < params_b <= 1e6:
+        raise ConfigError(f"{params_b} billion parameters", hint="over 0, at most a million")
+    if model is not None:
+        paths.check_name(model, "a model")
     read = [
         (Path(file), read_predictions(file, benchmark, model, engine)) for file in files
     ]  # all are checked before any is stored
     seen: dict[tuple, Path] = {}
     for file, predictions in read:
-        key = (predictions.model, predictions.engine or "sqlite")
+        key = (paths.check_name(predictions.model, "a model"), predictions.engine or "sqlite")
         if key in seen:
             raise PredictionError(
                 f"gives {key[0]} on {key[1]}, as {seen[key].name} does", where=file, hint="name the model with --model"

@@ -138,10 +138,11 @@ def _normal(value: object) -> object:
         case Decimal() if value.is_nan():
             return math.nan
         case Decimal():
-            whole = (
-                value.adjusted() < MAX_EXACT_INTEGER_DIGITS and value.is_finite() and value == value.to_integral_value()
-            )
-            return int(value) if whole else float(value)
+            is_whole = value.is_finite() and value.adjusted() < MAX_EXACT_INTEGER_DIGITS
+            if is_whole and value == value.to_integral_value():
+                return int(value)
+            # a number beyond a float's range stays itself: as infinity it would equal every other such number
+            return value if value.is_finite() and math.isinf(float(value)) else float(value)
         case datetime.datetime():  # before date, which it is a kind of
             return value.isoformat(sep=" ")
         case datetime.date() | datetime.time():

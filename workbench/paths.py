@@ -5,7 +5,10 @@ ROOT is the checkout. `WORKBENCH_ROOT` moves results/ and figures/ elsewhere, `W
 """
 
 import os
+import sys
 from pathlib import Path
+
+from workbench.errors import ConfigError
 
 PACKAGE = Path(__file__).resolve().parent
 CHECKOUT = PACKAGE.parent
@@ -27,9 +30,20 @@ def published_dir() -> Path:
 
 
 def run_dir(run: str | Path) -> Path:
-    """A run's folder: a bare name lies under results/, anything with a separator is a path."""
+    """A run's folder: a bare name lies under results/, anything with a separator is a path. ConfigError for no name."""
     text = str(run)
-    return Path(text).resolve() if os.sep in text or text in (".", "..") else results_dir() / text
+    path = Path(text).resolve() if os.sep in text or text in (".", "..") else results_dir() / text
+    check_name(path.name, "a run")
+    return path
+
+
+def check_name(name: str, of_what: str) -> str:
+    """The name, if files, tables and terminals can all hold it: 1 to 100 printable characters."""
+    encodable = name.encode(sys.getfilesystemencoding(), "ignore").decode(sys.getfilesystemencoding())
+    if not name.strip() or len(name) > 100 or not name.isprintable() or name[0] in "-." or encodable != name:
+        hint = "1 to 100 printable characters that this system can write, not beginning with - or ."
+        raise ConfigError(f"{name[:60]!a} cannot be the name of {of_what}", hint=hint)
+    return name
 
 
 def figures_dir(run: str | Path) -> Path:

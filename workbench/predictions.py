@@ -151,7 +151,7 @@ def _pair_by_position(pairs: list[tuple[object, object]], path: Path, benchmark:
     found = {}
     for position, ((sql, db_id), (question_id, expected)) in enumerate(zip(pairs, benchmark.entries, strict=True)):
         _check_db_id(db_id, expected, f"position {position}", path)
-        found[question_id] = sql
+        found[question_id] = _text_or_failure(sql, f"position {position}", path)
     return found
 
 
@@ -188,11 +188,18 @@ def _pair_records(records: list[object], path: Path, benchmark: Benchmark) -> di
         if question_id not in expected:
             raise PredictionError(f"position {index}: question {first!r:.60} stands twice", where=path)
         _check_db_id(record.get(db_key), expected[question_id], f"question {question_id}", path)
-        found[question_id] = record.get(sql_key)
+        found[question_id] = _text_or_failure(record.get(sql_key), f"question {question_id}", path)
     if len(found) != len(expected):
         missing = next(question_id for question_id in expected if question_id not in found)
         raise _other_length(len(found), path, benchmark, f"the first one missing is {missing}")
     return found
+
+
+def _text_or_failure(value: object, place: str, path: Path) -> object:
+    """A failure is written as null or a number; anything else that is no text is another kind of file."""
+    if isinstance(value, dict | list):
+        raise PredictionError(f"{place}: holds {kind_of(value)}, SQL text is wanted", where=path)
+    return value
 
 
 def _check_db_id(db_id: object, expected: str | None, place: str, path: Path) -> None:

@@ -16,6 +16,8 @@ DIALECT_NAMES = {
 }
 
 _SQL_TASK = "Write one {dialect} query that answers the question. Answer with the query alone."
+_SQL_QUESTION = "{schema}\n\nQuestion: {question}{hint}"
+TEMPLATE_HASH = content_hash(_SQL_TASK, _SQL_QUESTION)  # stands in run.json
 
 
 def sql_messages(question: str, evidence: str | None, schema: Schema, dialect: str) -> list[dict[str, str]]:
@@ -23,7 +25,7 @@ def sql_messages(question: str, evidence: str | None, schema: Schema, dialect: s
     hint = f"\nHint: {evidence}" if evidence else ""
     return [
         {"role": "system", "content": _SQL_TASK.format(dialect=DIALECT_NAMES[dialect])},
-        {"role": "user", "content": f"{schema_text(schema)}\n\nQuestion: {question}{hint}"},
+        {"role": "user", "content": _SQL_QUESTION.format(schema=schema_text(schema), question=question, hint=hint)},
     ]
 
 

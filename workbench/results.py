@@ -11,6 +11,7 @@ import io
 import json
 import os
 import re
+import warnings
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -221,13 +222,23 @@ class Run:
             raise ResultsError(
                 f"schema version {found!r} is not {SCHEMA_VERSION}", where=file, hint="score it again under a new name"
             )
+        benchmark = header.get("benchmark", {"name": "", "origin": {"path": ""}})
+        if (
+            not isinstance(benchmark, dict)
+            or not {"name", "origin"} <= set(benchmark)
+            or not isinstance(benchmark["origin"], dict)
+            or not {"path"} <= set(benchmark["origin"]) <= {"path", "split", "databases"}
+        ):
+            raise ResultsError("its benchmark is not described as it was written", where=file)
         return cls(path, header)
 
     @classmethod
-    def create(cls, run: str | Path) -> "Run":
+    def create(cls, run: "str | Path | Run") -> "Run":
         """Open a run, or make it with an empty header."""
+        if isinstance(run, Run):
+            return run
         path = paths.run_dir(run)
-        if path == paths.published_dir() or path.name.startswith(".") or path == paths.results_dir():
+        if path in (paths.published_dir(), paths.results_dir()):
             raise ResultsError(f"{run!s:.200} cannot be a run's name", hint="choose another, e.g. my-run")
         if (path / "run.json").is_file():
             return cls.open(run)
@@ -349,9 +360,27 @@ def connect(root: str | Path | None = None):
     for table in TABLES:
         db.register(f"_empty_{table}", pl.DataFrame(schema=dtypes(table)).to_arrow())
         sources = [f"SELECT * FROM _empty_{table}"]
-        if any(folder.glob(f"*/{table}/*.parquet")):
-            literal = re.sub(r"([*?\[])", r"[\1]", str(folder)).replace("'", "''")
-            pattern = f"{literal}/*/{table}/*.parquet"
-            sources.append(f"SELECT * FROM read_parquet('{pattern}', union_by_name = true)")
+        files = sorted(folder.glob(f"*/{table}/*.parquet"))
+        damaged = [file for file in files if not _is_parquet(file)]
+        for file in damaged:
+            warnings.warn(f"{file} is damaged and left out: run its step again", stacklevel=2)
+        if damaged:
+            whole = ", ".join(_quoted(str(file)) for file in files if file not in damaged)
+            sources += [f"SELECT * FROM read_parquet([{whole}], union_by_name = true)"] if whole else []
+        elif files:
+            pattern = re.sub(r"([*?\[])", r"[\1]", str(folder)) + f"/*/{table}/*.parquet"
+            sources.append(f"SELECT * FROM read_parquet({_quoted(pattern)}, union_by_name = true)")
         db.execute(f"CREATE VIEW {table} AS {' UNION ALL BY NAME '.join(sources)}")
     return db
+
+
+def _is_parquet(file: Path) -> bool:
+    """Whether a file begins and ends as parquet does."""
+    with file.open("rb") as opened:
+        head = opened.read(4)
+        opened.seek(-min(4, file.stat().st_size), os.SEEK_END)
+        return head == opened.read() == b"PAR1"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

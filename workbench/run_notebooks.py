@@ -5,26 +5,29 @@ The executed notebooks are kept beside the results; they replace the last ones o
 """
 
 import os
+import shutil
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from nbclient.exceptions import DeadKernelError
 from tqdm import tqdm
+from traitlets.config import Config as KernelConfig
 
-from workbench import paths
+from workbench import errors, paths
 from workbench.backends import get_backend
 from workbench.benchmarks import read_benchmark
 from workbench.config import Config, read_config
 from workbench.errors import EngineError, ResultsError
+from workbench.generate import check_benchmark
 from workbench.header import describe_run
 from workbench.llm import get_provider
 from workbench.predictions import read_predictions
 from workbench.progress import FILE_VARIABLE, read_report
-from workbench.results import Run
+from workbench.results import Run, content_hash
 
 NOTEBOOKS = ("01_prepare", "02_generate", "03_score", "04_portability")
 _CELL_SECONDS = 24 * 3600  # no cell may hang for ever; steps have limits of their own
@@ -60,6 +63,8 @@ def run_config(config: Config | str | Path) -> list[Path]:
 def _check_inputs(config: Config) -> None:
     """Refuse what a later notebook would stumble over: the benchmark, prediction files, models' names."""
     benchmark = read_benchmark(config.benchmark, databases=config.databases)
+    if (paths.run_dir(config.run) / "run.json").is_file():
+        check_benchmark(Run.open(config.run), benchmark)
     for problem in benchmark.problems:
         print(f"workbench: warning: {problem}", file=sys.stderr)
     for model in config.models:
@@ -99,12 +104,11 @@ def _hold_engines(config: Config, stack: ExitStack) -> None:
 def _run_all(run: Run, config: Config) -> None:
     import papermill
     from papermill.exceptions import PapermillExecutionError
-    from traitlets.config import Config as KernelConfig
 
     values = parameters(run, config)
     folder = run.path / "notebooks"
     folder.mkdir(exist_ok=True)
-    with _kernel_surroundings(run) as progress_file, _bar(progress_file) as bar:
+    with _kernel_surroundings(run) as private, _bar(private / "progress.json") as bar:
         for name in NOTEBOOKS:
             bar.set_description(name)
             source, draft = paths.NOTEBOOKS / f"{name}.ipynb", folder / f".{name}.tmp.ipynb"
@@ -118,42 +122,55 @@ def _run_all(run: Run, config: Config) -> None:
                     progress_bar=False,
                     cwd=str(paths.root()),
                     execution_timeout=_CELL_SECONDS,
-                    # kernels on private sockets: over TCP other accounts of the machine could listen in
-                    config=KernelConfig({"KernelManager": {"transport": "ipc"}}),
+                    config=_private_kernel(private),
                     extra_arguments=["--log-level=50"],
                 )
             except PapermillExecutionError as error:
                 kept = draft.replace(folder / f"{name}.failed.ipynb")
-                raise ResultsError(f"{name} stopped: {error.ename}: {error.evalue}", hint=f"see {kept}") from None
+                what = error.evalue if hasattr(errors, error.ename) else f"{error.ename}: {error.evalue}"
+                raise ResultsError(f"{name} stopped: {what}", hint=f"see {kept}") from None
             except DeadKernelError:
                 raise ResultsError(f"{name} stopped: its kernel died", hint="give the same command again") from None
             draft.replace(folder / f"{name}.ipynb")
             (folder / f"{name}.failed.ipynb").unlink(missing_ok=True)
-            progress_file.unlink(missing_ok=True)
+            (private / "progress.json").unlink(missing_ok=True)
             bar.set_postfix_str("", refresh=False)
             bar.update(int(bar.n) + 1 - bar.n)
 
 
+def _private_kernel(folder: Path) -> KernelConfig:
+    """Kernels are spoken to over sockets of this account's own: over TCP others on the machine could listen in."""
+    connection = {"transport": "ipc", "ip": str(folder / "kernel"), "connection_file": str(folder / "kernel.json")}
+    return KernelConfig({"KernelManager": connection})
+
+
 @contextmanager
 def _kernel_surroundings(run: Run) -> Iterator[Path]:
-    """The variables that kernels inherit; gives the file in which they report progress."""
-    with TemporaryDirectory(prefix="workbench-") as folder:  # short: a socket's path may have 107 bytes
-        progress_file = Path(folder, "progress.json")
-        variables = {
-            FILE_VARIABLE: str(progress_file),
-            "WORKBENCH_LOCKED_RUN": str(run.path),
-            "WORKBENCH_RUNNER_PID": str(os.getpid()),
-            "JUPYTER_RUNTIME_DIR": folder,
-            "JUPYTER_PREFER_ENV_PATH": "1",  # this environment's kernel, not one of the same name in the home folder
-            "MPLBACKEND": "agg",
-        }
-        before = {key: os.environ.get(key) for key in variables}
-        os.environ.update(variables)
-        try:
-            yield progress_file
-        finally:
-            for key, value in before.items():
-                os.environ.pop(key, None) if value is None else os.environ.update({key: value})
+    """A private folder for the kernels' sockets and progress, and the variables that they inherit.
+
+    Its path is short, since a socket's may have 107 bytes, and the run's own: what a killed one left goes first.
+    """
+    folder = Path(tempfile.gettempdir(), f"workbench-run-{os.getuid()}-{content_hash(str(run.path))[:12]}")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
+    variables = {
+        FILE_VARIABLE: str(folder / "progress.json"),
+        "WORKBENCH_LOCKED_RUN": str(run.path),
+        "WORKBENCH_RUNNER_PID": str(os.getpid()),
+        "JUPYTER_RUNTIME_DIR": str(folder),
+        "JUPYTER_PREFER_ENV_PATH": "1",  # this environment's kernel, not one of the same name in the home folder
+        "MPLBACKEND": "agg",
+        "POLARS_FMT_MAX_ROWS": "-1",
+        "POLARS_FMT_MAX_COLS": "-1",
+    }
+    before = {key: os.environ.get(key) for key in variables}
+    os.environ.update(variables)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        for key, value in before.items():
+            os.environ.pop(key, None) if value is None else os.environ.update({key: value})
 
 
 @contextmanager

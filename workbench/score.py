@@ -83,7 +83,10 @@ def score(run: Run | str | Path, engines: Sequence[str] | None = None, limits: L
             raise ResultsError(
                 "has no generations to score", where=run.path, hint="workbench import or workbench generate first"
             )
-        engines = list(dict.fromkeys(engines or sorted(generations["dialect"].drop_nulls().unique())))
+        written = [name for name in sorted(generations["dialect"].drop_nulls().unique()) if name in BACKENDS]
+        engines = list(dict.fromkeys(engines or written))
+        if not engines:
+            raise ConfigError("its predictions are for no engine there is", hint=f"available: {', '.join(BACKENDS)}")
         for engine in engines:
             if engine not in BACKENDS:
                 raise ConfigError(f"there is no engine {engine!r}", hint=f"available: {', '.join(BACKENDS)}")

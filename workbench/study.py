@@ -88,12 +88,22 @@ def names(name: str) -> Sequence[str]:
 
 
 def accuracy(run: Run | str | Path) -> pl.DataFrame:
-    """Accuracy of each model on each engine in percent, with its interval, for reading."""
+    """Accuracy of each model on each engine in percent, with its interval and what its failures were, for reading."""
     from workbench.portability import accuracy_by_engine
 
+    scores = _scores(Run.open(run))
     percent = [(100 * pl.col(name)).round(1).alias(name) for name in ("accuracy", "low", "high")]
-    table = accuracy_by_engine(_scores(Run.open(run)))
-    return table.select("model", "target", "mode", "engine", "metric", "n", "correct", *percent, "not_judged")
+    keys = ["model", "target", "engine"]
+    failures = (
+        scores.filter(pl.col("outcome").is_in(["prediction_failed", "gold_failed", "gold_timeout"]))
+        .group_by(*keys, what=pl.coalesce("predicted_status", pl.lit("no query")).replace("ok", "gold failed"))
+        .len()
+        .sort("len", "what", descending=[True, False])
+        .group_by(keys, maintain_order=True)
+        .agg(failures=pl.format("{} {}", "len", "what").str.join(", "))
+    )
+    table = accuracy_by_engine(scores).join(failures, on=keys, how="left", maintain_order="left")
+    return table.select(*keys[:2], "mode", "engine", "metric", "n", "correct", *percent, "not_judged", "failures")
 
 
 def show(files: Sequence[Path]) -> None:

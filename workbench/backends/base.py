@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from workbench import paths
+from workbench.errors import ConfigError
 from workbench.result_table import ResultTable
 
 STATUSES = (
@@ -36,6 +37,12 @@ class Limits:
     rows: int = 1_000_000
     bytes: int = 256 * 2**20  # of the fetched values
     memory: int = 2 * 2**30  # of the engine's process, bytes, where the engine or its worker can be limited
+
+    def __post_init__(self) -> None:
+        for name, most in {"seconds": 3600, "rows": 10**12, "bytes": 2**50, "memory": 2**50}.items():
+            value = getattr(self, name)
+            if not 0 < value <= most:  # which nan is not either
+                raise ConfigError(f"limit of {value} {name}", hint=f"over 0, at most {most}")
 
 
 @dataclass(frozen=True)
@@ -99,9 +106,9 @@ class Backend:
     def pin(self, is_pinned: bool) -> None:
         """Keep an embedded server running without users, or no longer."""
 
-    def is_running(self) -> bool:
-        """Whether an embedded server is up, whoever started it; a library always is."""
-        return True
+    def is_running(self) -> bool | None:
+        """Whether our embedded server is up, whoever started it; None for a library and for somebody else's server."""
+        return None
 
     def version(self) -> str:
         """The engine's own version string, from the engine itself."""

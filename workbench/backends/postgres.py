@@ -108,8 +108,8 @@ class PostgresBackend(Backend):
         if not self._dsn:
             server.pin(_folder(), is_pinned)
 
-    def is_running(self) -> bool:
-        return bool(self._dsn) or server.is_running(_folder())
+    def is_running(self) -> bool | None:
+        return None if self._dsn else server.is_running(_folder())
 
     def version(self) -> str:
         return self._ask("SHOW server_version")[0][0]

@@ -8,6 +8,7 @@ BIRD's dev set is downloaded, so that this and other tools read it as they read 
 import hashlib
 import os
 import shutil
+import sqlite3
 import uuid
 from pathlib import Path
 
@@ -36,7 +37,7 @@ def build() -> Path:
     try:
         folder = cache_dir("bundled") / source_hash()
         return folder if folder.is_dir() else _write_whole(folder)
-    except OSError as error:
+    except (OSError, sqlite3.Error) as error:
         raise _unwritable(error, "the cache", "WORKBENCH_CACHE moves the cache") from error
 
 
@@ -50,7 +51,7 @@ def export(folder: str | Path) -> Path:
             raise BenchmarkError("is not an empty folder", where=folder, hint="name a folder that does not exist yet")
         folder.parent.mkdir(parents=True, exist_ok=True)
         return _write_whole(folder)
-    except OSError as error:
+    except (OSError, sqlite3.Error) as error:
         raise _unwritable(error, folder, "name a folder that can be written") from error
 
 
@@ -72,6 +73,6 @@ def _write_whole(folder: Path) -> Path:
     return folder
 
 
-def _unwritable(error: OSError, where: object, hint: str) -> BenchmarkError:
-    what = f"the bundled benchmark cannot be written: {error.strerror or error}"
-    return BenchmarkError(what, where=error.filename or where, hint=hint)
+def _unwritable(error: OSError | sqlite3.Error, where: object, hint: str) -> BenchmarkError:
+    what = f"the bundled benchmark cannot be written: {getattr(error, 'strerror', None) or error}"
+    return BenchmarkError(what, where=getattr(error, "filename", None) or where, hint=hint)
