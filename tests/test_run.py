@@ -135,7 +135,7 @@ def test_a_failing_step_is_one_line_and_the_run_can_go_on(tmp_path):
     done = _run(tmp_path, tmp_path / "cache")
     assert done.returncode == 2
     line = done.stderr.strip().splitlines()[-1]
-    assert line.startswith("workbench: 03_score stopped: ResultsError: ") and "cannot be written" in line
+    assert line.startswith("workbench: 03_score stopped: ") and "cannot be written" in line
     assert "Traceback" not in done.stderr
     assert (blocked.parent / "notebooks" / "03_score.failed.ipynb").is_file()
     assert Run.open(blocked.parent).header["status"] == "failed"

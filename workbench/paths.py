@@ -32,7 +32,9 @@ def published_dir() -> Path:
 def run_dir(run: str | Path) -> Path:
     """A run's folder: a bare name lies under results/, anything with a separator is a path. ConfigError for no name."""
     text = str(run)
-    path = Path(text).resolve() if os.sep in text or text in (".", "..") else results_dir() / text
+    if os.sep not in text and text not in (".", ".."):
+        return results_dir() / check_name(text, "a run")
+    path = Path(text).resolve()
     check_name(path.name, "a run")
     return path
 

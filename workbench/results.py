@@ -11,6 +11,7 @@ import io
 import json
 import os
 import re
+import threading
 import warnings
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -173,7 +174,7 @@ def part_name(*words: str | None) -> str:
 
 def write_whole(path: Path, data: bytes, point: str | None = None) -> None:
     """Write a file so that it is there whole or not at all, also when the process or the machine dies."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as file:
