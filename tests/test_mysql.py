@@ -567,6 +567,12 @@ def test_a_servers_dsn_takes_the_place_of_the_embedded_server(backend, session, 
         name = migrate.ensure_database(remote, path, "d")
         assert other.run(name, "SELECT a FROM t", LIMITS).table.rows() == [("é",)]
     remote.drop(name)
+    fetch(remote, None, "SET GLOBAL local_infile = OFF")
+    try:
+        with pytest.raises(MigrationError, match="SET GLOBAL local_infile = 1"):
+            migrate.ensure_database(remote, path, "d")
+    finally:
+        fetch(remote, None, "SET GLOBAL local_infile = ON")
     remote.stop()
     monkeypatch.setattr(mysql.MySQLBackend, "_ask", lambda *_: [("11.4.2-MariaDB", "Debian", 1)])
     with pytest.raises(EngineError, match=r"is MariaDB 11\.4\.2-MariaDB, not MySQL"):

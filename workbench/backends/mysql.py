@@ -151,13 +151,15 @@ class MySQLBackend(Backend):
             given |= {"password": self._lease.secret, "ssl_disabled": True}
         if role == "reader":
             given |= {"user": _reader_name(database), "password": self._reader(database)[1]}
+        password = given.get("password")
+        given |= {"password": (password or "").encode()}  # of a text the driver would take Latin-1
         given |= {"database": database, "charset": CHARSET, "collation": COLLATION, "autocommit": True}
         try:
             return pymysql.connect(**({"connect_timeout": 5} | given | options))
         except (pymysql.Error, UnicodeError, RuntimeError) as error:  # a RuntimeError: what its way to log in needs
             words = str(error.args[-1]) if error.args else type(error).__name__
-            if given.get("password"):
-                words = words.replace(given["password"], "***")
+            if password:
+                words = words.replace(password, "***")
             where = f"{self.name} at {self._place()}" if self._dsn else self.name
             hint = f"see {DSN_VARIABLE}" if self._dsn else None
             raise EngineError(without_paths(words), where=where, hint=hint) from None

@@ -128,7 +128,7 @@ class Loader:
                     self._widen(table, column)
                     del sizes[column.engine_name]
             self._wait()
-            if batch.num_rows and send_rows(self._rows, sql, [_text(batch)]):
+            if batch.num_rows and self._send(sql, batch):
                 number, words = ask(self._rows, "SHOW WARNINGS")[0][1:]
                 raise ServerError(number, words)
 
@@ -177,6 +177,14 @@ class Loader:
                 reason = self._add_foreign_key(table, key, known, what)
                 if reason:
                     table.notes.append(f"{what} dropped: {reason}")
+
+    def _send(self, sql: str, batch: pa.RecordBatch) -> int:
+        try:
+            return send_rows(self._rows, sql, [_text(batch)])
+        except ServerError as error:
+            if error.number == 3948:  # the default of a server that is not ours
+                raise ServerError(3948, "it does not take rows: SET GLOBAL local_infile = 1 there") from error
+            raise
 
     def _add_foreign_key(self, table: PlannedTable, key: ForeignKey, known: dict, what: str) -> str | None:
         parent, targets, reason = _target(key, known)
