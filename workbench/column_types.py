@@ -13,11 +13,12 @@ The declared rule, per column:
 | any blob, no text | blob | numbers become the bytes of their text |
 | nothing | by the declared type | |
 
-Text that is not UTF-8, and the character NUL on an engine whose text cannot hold it, become U+FFFD. Every value that
-one of these changes is counted.
+Text that is not UTF-8, and the character NUL on an engine whose text cannot hold it, become U+FFFD. An infinite real
+becomes the largest one of its sign on an engine that holds none. Every value that one of these changes is counted.
 """
 
 import sqlite3
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -41,13 +42,14 @@ _SENTINELS = {"integer": "0", "real": "0.0", "text": "''", "blob": "x''"}
 
 @dataclass
 class PlannedColumn:
-    """stored: number of values per kind. rounded: integers that no double holds. repaired: texts changed when read."""
+    """stored: number of values per kind. rounded: integers that no double holds. repaired: texts, clamped: infinities changed when read."""
 
     source: Column
     kind: str
     stored: dict[str, int]
     rounded: int = 0
     repaired: int = 0
+    clamped: int = 0
     engine_name: str = ""
     notes: list[str] = field(default_factory=list)
 
@@ -57,7 +59,7 @@ class PlannedColumn:
 
     @property
     def converted(self) -> int:
-        return sum(number for kind, number in self.stored.items() if kind != self.kind) + self.repaired
+        return sum(number for kind, number in self.stored.items() if kind != self.kind) + self.repaired + self.clamped
 
 
 @dataclass
@@ -113,7 +115,9 @@ def declared_kind(declared_type: str) -> str:
     return "blob" if "blob" in declared else "real"
 
 
-def read_batches(path: Path, table: PlannedTable, holds_nul: bool) -> Iterator[pa.RecordBatch]:
+def read_batches(
+    path: Path, table: PlannedTable, holds_nul: bool, holds_infinity: bool = True
+) -> Iterator[pa.RecordBatch]:
     """The table's rows in the planned types, under their engine names; counts repairs in the plan's columns."""
     import adbc_driver_sqlite.dbapi as sqlite_driver
 
@@ -127,7 +131,7 @@ def read_batches(path: Path, table: PlannedTable, holds_nul: bool) -> Iterator[p
     row_bytes = 8 * len(flat) + table.size // max(1, table.rows)
     options = {"adbc.sqlite.query.batch_rows": max(1, min(BATCH_ROWS, BATCH_BYTES // row_bytes))}
     for column in table.columns:
-        column.repaired = 0
+        column.repaired = column.clamped = 0
     schema, is_first = table.schema, True
     with closing(sqlite_driver.connect(uri(path))) as connection, closing(connection.cursor()) as setting:
         setting.execute("PRAGMA trusted_schema = OFF")
@@ -138,7 +142,10 @@ def read_batches(path: Path, table: PlannedTable, holds_nul: bool) -> Iterator[p
                 arrays, position = [], 0
                 for column, pieces in zip(table.columns, parts, strict=True):
                     found = batch.columns[position : position + len(pieces)]
-                    arrays.append(_join_parts(column, [kind for kind, _ in pieces], found, holds_nul))
+                    array = _join_parts(column, [kind for kind, _ in pieces], found, holds_nul)
+                    if column.kind == "real" and not holds_infinity:
+                        array = _clamped(column, array)
+                    arrays.append(array)
                     position += len(pieces)
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
@@ -237,6 +244,13 @@ def _repaired(texts: pa.Array, holds_nul: bool) -> tuple[pa.Array, int]:
     repaired = [None if value is None else _repair(value, holds_nul) for value in values]
     changed = sum(new is not None and new.encode() != old for new, old in zip(repaired, values, strict=True))
     return pa.array(repaired, pa.string()), changed
+
+
+def _clamped(column: PlannedColumn, reals: pa.Array) -> pa.Array:
+    """The reals, infinities replaced by the largest double of their sign, which keeps order and comparisons."""
+    column.clamped += pc.sum(pc.is_inf(reals)).as_py() or 0
+    largest = sys.float_info.max
+    return pc.if_else(pc.is_inf(reals), pc.multiply(pc.sign(reals), largest), reals) if column.clamped else reals
 
 
 def _repair(value: bytes, holds_nul: bool) -> str:

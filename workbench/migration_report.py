@@ -93,4 +93,6 @@ def _remarks(column: PlannedColumn) -> Iterator[str]:
         yield f"{column.rounded} beyond 2^53 rounded to the nearest double"
     if column.repaired:
         yield f"{column.repaired} texts with U+FFFD for what is not UTF-8 or cannot be held"
+    if column.clamped:
+        yield f"{column.clamped} infinities became the largest double"
     yield from column.notes

@@ -53,6 +53,13 @@ def figures_dir(run: str | Path) -> Path:
     return root() / "figures" / run_dir(run).name
 
 
+def programs_dir() -> Path:
+    """Programs that were fetched because the machine lacks them; they outlive every cache but `make clean`."""
+    path = CHECKOUT / ".cache" / "programs" if (CHECKOUT / "pyproject.toml").exists() else cache_dir("programs")
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
 def cache_dir(*parts: str) -> Path:
     """A folder of the cache, made if it is not there. Everything in it can be deleted and comes back."""
     base = Path(os.environ.get("WORKBENCH_CACHE") or root() / ".cache" / "workbench").resolve()

@@ -1,6 +1,7 @@
 """The engines, one file and one line each."""
 
 from workbench.backends.base import STATUSES, Backend, Execution, Limits, Session
+from workbench.backends.mysql import MySQLBackend
 from workbench.backends.postgres import PostgresBackend
 from workbench.backends.sqlite import SQLiteBackend
 from workbench.errors import EngineError
@@ -8,6 +9,7 @@ from workbench.errors import EngineError
 BACKENDS: dict[str, type[Backend]] = {
     "sqlite": SQLiteBackend,
     "postgres": PostgresBackend,
+    "mysql": MySQLBackend,
 }
 
 __all__ = ["BACKENDS", "STATUSES", "Backend", "Execution", "Limits", "Session", "get_backend"]

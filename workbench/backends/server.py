@@ -41,6 +41,8 @@ SURROUNDINGS = (
     "semaphore",
     "Too many open files",
     "configuration",
+    "error number 28",  # no space left, as InnoDB says it
+    "unknown variable",
 )
 
 _keepers: list[subprocess.Popen] = []  # those this process has started: its children until they end
@@ -50,8 +52,8 @@ _keepers: list[subprocess.Popen] = []  # those this process has started: its chi
 class Recipe:
     """How one engine's server is made and started.
 
-    roots: folders of the binaries, copied when the server's user cannot reach them; below, `binaries` is where they
-    then lie. initialise(binaries, data, secret_file): command that fills an empty data folder. serve(binaries, data,
+    roots: folders of the binaries, copied when the server's user cannot reach them (none: it can); below, `binaries` is
+    where they then lie. initialise(binaries, data, secret_file): command that fills an empty data folder. serve(binaries, data,
     sockets): command that runs the server in the foreground. is_ready(sockets, secret): whether it answers.
     """
 
@@ -111,6 +113,13 @@ def _join(recipe: Recipe) -> Lease:
 def is_running(folder: Path) -> bool:
     """Whether somebody's keeper runs the server of this folder."""
     return folder.is_dir() and _running(folder) is not None
+
+
+def kill(folder: Path) -> None:
+    """End the folder's server at once, as an accident would: its keeper tidies up, whoever needs it starts another."""
+    state = _running(folder) if folder.is_dir() else None
+    if state is not None:
+        os.kill(state["server"], signal.SIGKILL)
 
 
 def pin(folder: Path, is_pinned: bool) -> None:
@@ -270,8 +279,9 @@ def _serve(recipe: Recipe, home: Path, binaries: Path) -> dict:
 
 def _last_words(log: str) -> str:
     lines = [line for line in log.splitlines() if line.strip()]
-    loud = [line for line in lines if "FATAL" in line or "[ERROR]" in line or "error:" in line]
-    return without_paths((loud or lines or ["it said nothing"])[-1])
+    loud = [line for line in lines if "FATAL" in line or "error:" in line]
+    first = [line for line in lines if "[ERROR]" in line][:1]  # MySQL gives its reason first, then what follows from it
+    return without_paths((first or loud or lines or ["it said nothing"])[-1])
 
 
 def _as_server_user() -> dict:
@@ -319,6 +329,8 @@ def _home(recipe: Recipe) -> Path:
 
 def _binaries(recipe: Recipe, home: Path) -> Path:
     """The first of the recipe's roots, or its copy in the home where the server's user cannot reach the original."""
+    if not recipe.roots:
+        return Path("/")
     first = recipe.roots[0]
     if os.geteuid() != 0 or _is_open(recipe.roots):
         return first
