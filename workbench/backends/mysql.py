@@ -99,8 +99,8 @@ class MySQLBackend(Backend):
         if not self._dsn:
             server.pin(folder(), is_pinned)
 
-    def is_running(self) -> bool:
-        return bool(self._dsn) or server.is_running(folder())
+    def is_running(self) -> bool | None:
+        return None if self._dsn else server.is_running(folder())
 
     def version(self) -> str:
         return self._ask("SELECT VERSION()")[0][0]
