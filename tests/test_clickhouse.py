@@ -1,6 +1,5 @@
 """ClickHouse: copies are exact, statements end as they should and in time, and nothing outside a copy is reached."""
 
-import json
 import os
 import re
 import shutil
@@ -239,10 +238,9 @@ STATEMENTS = [
     ("huge scalar", "SELECT repeat('x', 4000000000)", "too_large", "Too large"),
     ("much memory", "SELECT groupArray(number) FROM numbers(100000000)", "too_large", "memory limit"),
     ("endless", ENDLESS, "timeout", "longer than 1 s"),
-    ("cross join", "SELECT count() FROM t v, t w, t x, t y, t z WHERE v.n < z.n", "timeout", "longer than 1 s"),
+    ("cross join", "SELECT count() FROM t u, t v, t w, t x, t y, t z WHERE u.n < z.n", "timeout", "longer than 1 s"),
     ("sleep", "SELECT sleep(3)", "timeout", "longer than 1 s"),
     ("sleep for each row", "SELECT sleepEachRow(1) FROM t", "timeout", ""),
-    ("recursion", "WITH RECURSIVE c AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM c) SELECT count() FROM c", "runtime_error", "depth"),
     ("limit lifted by itself", ENDLESS + " SETTINGS max_execution_time = 0", "refused", "readonly"),
 ]  # fmt: skip
 
@@ -257,6 +255,12 @@ def test_outcomes(session, small, sql, status, words):
     assert (execution.table is not None) == (status == "ok") and execution.seconds is not None
     after = session.run(small, "SELECT count(*) AS n FROM t", LIMITS).table  # nothing is left of what went before
     assert (after.columns, after.rows()) == (("n",), [(100,)])
+
+
+def test_recursion_has_a_depth(session, small):
+    sql = "WITH RECURSIVE c AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM c) SELECT count() FROM c"
+    execution = session.run(small, sql, LIMITS)
+    assert execution.status == "runtime_error" and "depth" in execution.message
 
 
 # -- nothing outside ----------------------------------------------------------------------------------------------------
@@ -361,13 +365,7 @@ def only(way: str, monkeypatch):
 
     def start_worker(scratch: Path) -> Worker:
         os.chown(scratch, os.geteuid(), os.getegid())
-        options = {
-            "site": clickhouse.site(),
-            "folder": str(clickhouse.folder()),
-            "scratch": scratch.name,
-            "ways": [way],
-        }
-        return Worker(clickhouse.SCRIPT, json.dumps(options), environment={"TZ": "UTC", "TMPDIR": str(scratch)})
+        return start(scratch, ways=[way])
 
     monkeypatch.setattr(clickhouse, "start_worker", start_worker)
     yield
@@ -523,3 +521,51 @@ def test_a_copy_that_is_gone_or_broken_is_one_line(backend, session, small):
         session.run("broken", "SELECT 1", LIMITS)
     backend.drop("broken")
     assert session.run(small, "SELECT count(*) FROM t", LIMITS).table.rows() == [(100,)]
+
+
+# -- the server option, on chdb through the driver that speaks to servers ------------------------------------------------
+
+SERVER = """
+import sys
+from workbench import migrate
+from workbench.backends import Limits, get_backend
+backend = get_backend("clickhouse")
+backend.start()
+name = migrate.ensure_database(backend, sys.argv[1], "served")
+migrate.verify_copy(backend, name, sys.argv[1])
+session = backend.session()
+for sql in ("SELECT * FROM t ORDER BY a", "SELECT nope FROM t", "SELECT x.a FROM t x, t y", "DROP TABLE t"):
+    execution = session.run(name, sql, Limits(seconds=10, rows=5))
+    print([execution.status, execution.table and execution.table.rows()])
+print([backend.find(), backend.has(name), backend.has("nowhere"), backend.version()[:2]])
+backend.drop(name)
+print(backend.has(name))
+"""
+
+
+def test_a_servers_dsn_takes_the_place_of_the_embedded_engine(tmp_path):
+    pytest.importorskip("clickhouse_connect")
+    path = build(tmp_path / "s.sqlite", "CREATE TABLE t (a, b BLOB)", "INSERT INTO t VALUES (1.5, x'41'), (-0.0, NULL)")
+    environment = os.environ | {"WORKBENCH_CLICKHOUSE_DSN": f"chdb://{tmp_path}/data"}
+    command = [sys.executable, "-c", SERVER, str(path)]
+    done = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines() == [
+        "['ok', [(-0.0, None), (1.5, b'A')]]", "['name_error', None]", "['ok', [(1.5,), (1.5,), (-0.0,), (-0.0,)]]",
+        "['refused', None]", "['server at this process', True, False, '26']", "False",
+    ], done.stderr  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("dsn", "words"),
+    [
+        ("clickhouse://me:s3cret@127.0.0.1:1/d", "clickhouse at 127.0.0.1:1"),
+        ("s3cret is no dsn", "WORKBENCH_CLICKHOUSE_DSN"),
+    ],
+    ids=["nobody listens", "no dsn"],
+)
+def test_a_wrong_dsn_is_one_line_without_the_password(monkeypatch, dsn, words):
+    pytest.importorskip("clickhouse_connect")
+    monkeypatch.setenv("WORKBENCH_CLICKHOUSE_DSN", dsn)
+    with pytest.raises(EngineError) as caught:
+        get_backend("clickhouse").start()
+    assert words in str(caught.value) and "s3cret@" not in str(caught.value) and "\n" not in str(caught.value)

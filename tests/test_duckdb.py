@@ -7,6 +7,8 @@ import subprocess
 import sys
 import threading
 import time
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import psutil
@@ -17,6 +19,8 @@ from test_migrate import TAMPERED, Benchmark, build, nasty  # noqa: F401 a fixtu
 
 from workbench import migrate
 from workbench.backends import Limits, get_backend
+from workbench.backends import duckdb as duckdb_backend
+from workbench.backends.confine import WAYS
 from workbench.errors import BenchmarkError, MigrationError
 from workbench.sqlite_source import quote
 
@@ -165,7 +169,7 @@ STATEMENTS = [
     ("much memory", "SELECT list(range) FROM range(1000000000)", "too_large", "Out of Memory"),
     ("huge scalar", "SELECT repeat('x', 4000000000)", "timeout", "longer than 1 s"),
     ("endless", ENDLESS.format("count(*)"), "timeout", "longer than 1 s"),
-    ("cross join", "SELECT count(*) FROM t v, t w, t x, t y, t z WHERE v.n < z.n", "timeout", "longer than 1 s"),
+    ("cross join", "SELECT count(*) FROM t u, t v, t w, t x, t y, t z WHERE u.n < z.n", "timeout", "longer than 1 s"),
     ("series", "SELECT sum(range % 7) FROM range(100000000000)", "timeout", "longer than 1 s"),
 ]  # fmt: skip
 
@@ -228,12 +232,23 @@ def test_nothing_outside_is_reached_without_the_gate(backend, session, small, tm
     assert session.run(small, "SELECT count(*) FROM t", LIMITS).table.rows() == [(100,)]
 
 
+@pytest.mark.parametrize("way", [*WAYS, "no such way"])
+def test_each_way_to_confine_lets_the_engine_work(monkeypatch, backend, small, way):
+    start = duckdb_backend.start_worker
+    monkeypatch.setattr(duckdb_backend, "start_worker", lambda: start(ways=[way]))
+    session = backend.session()
+    sql = "SELECT sum(a), TIMESTAMPTZ '2020-01-01 00:00:00+00' FROM t"
+    assert session.run(small, sql, LIMITS).table.rows() == [(4950, datetime(2020, 1, 1, tzinfo=UTC))]
+    assert session._worker.greeting[1] in (way, "none")
+    session.close()
+
+
 VALUES = [
     ("1, -9223372036854775808, 170141183460469231731687303715884105727", (1, -(2**63), 2**127 - 1)),
     ("1.5::DOUBLE, -0.0::DOUBLE, 'inf'::DOUBLE", (1.5, -0.0, float("inf"))),
     ("'é', 'a'::BLOB, true, NULL", ("é", b"a", True, None)),
     ("[1, NULL], {'a': 1, 'b': [2]}, MAP {'k': 1}", ([1, None], {"a": 1, "b": [2]}, {"k": 1})),
-    ("1.50::DECIMAL(5, 2), 'x'::ENUM ('x')", (__import__("decimal").Decimal("1.50"), "x")),
+    ("1.50::DECIMAL(5, 2), 'x'::ENUM ('x')", (Decimal("1.50"), "x")),
 ]
 
 

@@ -22,6 +22,7 @@ import threading
 from pathlib import Path
 
 from workbench import paths
+from workbench.backends import clickhouse_server as server
 from workbench.backends.base import Backend, Session, without_paths
 from workbench.backends.clickhouse_errors import status_of
 from workbench.backends.confine import NONE, UNPRIVILEGED
@@ -31,7 +32,7 @@ from workbench.errors import EngineError
 
 SCRIPT = Path(__file__).with_name("clickhouse_worker.py")
 LOAD_SCRIPT = Path(__file__).with_name("clickhouse_load_worker.py")
-DSN_VARIABLE, TRUST_VARIABLE = "WORKBENCH_CLICKHOUSE_DSN", "WORKBENCH_TRUST_SQL"
+TRUST_VARIABLE = "WORKBENCH_TRUST_SQL"
 # What every statement runs under, predicted SQL as it is too: ClickHouse's own defaults here are no other dialect but
 # other answers than the question's author, or any model that writes standard SQL, expects. Part of the version string.
 SEMANTICS = {
@@ -54,14 +55,20 @@ class ClickHouseBackend(Backend):
         self._version: str | None = None
 
     def find(self) -> str | None:
+        if server.dsn():
+            is_there = importlib.util.find_spec("clickhouse_connect") is not None
+            return f"server at {server.place()}" if is_there else None
         if importlib.util.find_spec("chdb") is None:
             return None
         return f"embedded (chdb {importlib.metadata.version('chdb')})"
 
     def start(self) -> None:
         if self.find() is None:
-            raise EngineError("not installed", where=self.name, hint=self.how_to_get)
-        if self._version is None:
+            hint = "pip install clickhouse-connect" if server.dsn() else self.how_to_get
+            raise EngineError("not installed", where=self.name, hint=hint)
+        if server.dsn():
+            self._version = server.command("SELECT version()")
+        elif self._version is None:
             _tidy()
 
     def version(self) -> str:
@@ -75,9 +82,14 @@ class ClickHouseBackend(Backend):
         return f"{self._version} ({settings})"
 
     def has(self, database: str) -> bool:
-        return self.path(database).is_dir()
+        return server.has(database) if server.dsn() else self.path(database).is_dir()
 
     def create(self, database: str) -> str:
+        if server.dsn():
+            working = f"{database}__loading"
+            self.drop(working)
+            server.command(f"CREATE DATABASE {working} ENGINE = Atomic")
+            return working
         for remains in copies().glob(f"{database}.loading-*"):
             _remove(remains)
         working = f"{database}.loading-{secrets.token_hex(4)}"
@@ -85,11 +97,18 @@ class ClickHouseBackend(Backend):
         return working
 
     def publish(self, working: str, database: str) -> None:
+        if server.dsn():
+            self.drop(database)
+            server.command(f"RENAME DATABASE {working} TO {database}")
+            return
         _protect(self.path(working))
         self.drop(database)
         self.path(working).rename(self.path(database))
 
     def drop(self, database: str) -> None:
+        if server.dsn():
+            server.command(f"DROP DATABASE IF EXISTS {database} SYNC")
+            return
         with self._lock:
             worker, _ = self._loading.pop(database, (None, 0))
         if worker is not None:
@@ -99,13 +118,23 @@ class ClickHouseBackend(Backend):
             self.path(database).rename(gone)
             _remove(gone)
 
+    def is_server(self) -> bool:
+        return server.dsn() is not None
+
     def path(self, database: str) -> Path:
         """The data folder of a copy, or of one that is being made."""
         return copies() / database
 
     @contextlib.contextmanager
     def loading(self, database: str):
-        """The one process that has a data folder open for its owner; the last user's leaving closes it."""
+        """The one process that has a data folder open for its owner; the last user's leaving closes it.
+
+        On a server: a connection that is asked in the same words.
+        """
+        if server.dsn():
+            with contextlib.closing(server.ServerLoad(database)) as connection:
+                yield connection
+            return
         with self._lock:
             worker, users = self._loading.get(database, (None, 0))
             try:
@@ -126,7 +155,7 @@ class ClickHouseBackend(Backend):
                 worker.kill()
 
     def session(self) -> Session:
-        return EmbeddedSession(self.name)
+        return server.ServerSession(SEMANTICS) if server.dsn() else EmbeddedSession(self.name)
 
 
 class EmbeddedSession(WorkerSession):
@@ -190,8 +219,8 @@ def private_folder():
             (base / f"{name}.lock").unlink(missing_ok=True)
 
 
-def start_worker(scratch: Path) -> Worker:
-    options = {"site": site(), "folder": str(folder()), "scratch": scratch.name}
+def start_worker(scratch: Path, **more) -> Worker:
+    options = {"site": site(), "folder": str(folder()), "scratch": scratch.name, **more}
     return Worker(SCRIPT, json.dumps(options), environment={"TZ": "UTC", "TMPDIR": str(scratch)})
 
 

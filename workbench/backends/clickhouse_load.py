@@ -45,6 +45,7 @@ class Loader:
     """The use of the one process, for one thread at a time; a context manager."""
 
     def __init__(self, backend, database: str):
+        self._database = database if backend.is_server() else MAIN  # a folder holds one database
         with contextlib.ExitStack() as stack:
             self._worker: Worker = stack.enter_context(backend.loading(database))
             self._stack = stack.pop_all()
@@ -57,14 +58,15 @@ class Loader:
 
     def create_tables(self, tables: Sequence[PlannedTable]) -> None:
         """Make the tables, without Nullable where NOT NULL is declared, or a key, and no NULL is stored."""
-        self._run(f"CREATE DATABASE IF NOT EXISTS {MAIN} ENGINE = Atomic")
+        if self._database == MAIN:
+            self._run(f"CREATE DATABASE IF NOT EXISTS {MAIN} ENGINE = Atomic")
         for table in tables:
             self._create(table)
 
     def load(self, table: PlannedTable, rows: pa.RecordBatchReader) -> None:
         """Append the rows to the table, as they come."""
         columns = ", ".join(quote(column.engine_name) for column in table.columns)
-        self._worker.send(["insert", f"INSERT INTO {_name(table)} ({columns})"])
+        self._worker.send(["insert", f"INSERT INTO {self._name(table)} ({columns})"])
         try:
             self._send_stream(rows)
         finally:
@@ -76,7 +78,7 @@ class Loader:
     def read(self, table: PlannedTable) -> Iterator[pa.RecordBatch]:
         """The rows that the folder holds, in any order; columns in the plan's order."""
         columns = ", ".join(quote(column.engine_name) for column in table.columns)
-        self._worker.send(["read", f"SELECT {columns} FROM {_name(table)}"])
+        self._worker.send(["read", f"SELECT {columns} FROM {self._name(table)}"])
         while (answer := self._worker.receive(time.monotonic() + ANSWER_WAIT))[0] == "data":
             with pa.ipc.open_stream(answer[1]) as reader:
                 for batch in reader:
@@ -108,7 +110,7 @@ class Loader:
             columns.append(f"{quote(column.engine_name)} {kind}")
         given = {column.source.name: column.engine_name for column in table.columns}
         order = ", ".join(quote(given[name]) for name in key)
-        self._run(f"CREATE TABLE {_name(table)} ({', '.join(columns)}) ENGINE = MergeTree ORDER BY ({order})")
+        self._run(f"CREATE TABLE {self._name(table)} ({', '.join(columns)}) ENGINE = MergeTree ORDER BY ({order})")
 
     def _send_stream(self, rows: pa.RecordBatchReader) -> None:
         sink = io.BytesIO()
@@ -119,6 +121,9 @@ class Loader:
                 sink.seek(0)
                 sink.truncate()
         self._worker.send(sink.getvalue())
+
+    def _name(self, table: PlannedTable) -> str:
+        return f"{quote(self._database)}.{quote(table.engine_name)}"
 
     def _run(self, sql: str) -> None:
         self._worker.send(["run", sql])
@@ -147,10 +152,6 @@ def _sorting_key(table: PlannedTable) -> tuple[str, ...]:
     if reason:
         table.notes.append(f"primary key ({', '.join(key)}) dropped: {reason}")
     return () if reason else key
-
-
-def _name(table: PlannedTable) -> str:
-    return f"{MAIN}.{quote(table.engine_name)}"
 
 
 def _words(error: str) -> str:

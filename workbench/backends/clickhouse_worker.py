@@ -1,6 +1,6 @@
 """The process that statements on embedded ClickHouse run in. Run by path with one argument, JSON: `site` (where the
-package chdb lies), folder, scratch (the name of its private folder in folder/scratch), ways of confine.py (all). It talks as worker_session.py
-says; each request ends with the settings of the statement.
+package chdb lies), folder, scratch (the name of its private folder in folder/scratch), ways of confine.py (all). It
+talks as worker_session.py says; each request ends with the settings of the statement.
 
 Each statement has a connection of its own, which is then thrown away (below a millisecond): chdb 4.4 puts what a failed
 query had written in front of the next result of its session. Walls: confine.py, a readonly session without DDL,

@@ -69,7 +69,15 @@ def libraries(site: str, *packages: str) -> list[str]:
     """What a worker reads while it imports: Python's and the system's libraries, and packages (patterns) of a folder."""
     found = [os.path.dirname(os.__file__), "/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache"]
     found += [os.path.join(sys.base_prefix, "lib"), os.path.dirname(os.path.abspath(__file__))]
-    found += ["/proc/self", "/sys/fs/cgroup", "/sys/devices/system/cpu", "/proc/meminfo", "/proc/stat", "/dev/urandom"]
+    found += [
+        "/proc/self",
+        "/sys/fs/cgroup",
+        "/sys/devices/system/cpu",
+        "/proc/meminfo",
+        "/proc/stat",
+        "/dev/urandom",
+        "/usr/share/zoneinfo",
+    ]
     for package in packages:
         found += glob.glob(os.path.join(site, package))
     return found

@@ -99,9 +99,9 @@ def folder() -> Path:
     return found
 
 
-def start_worker() -> Worker:
+def start_worker(**more) -> Worker:
     site = str(Path(importlib.util.find_spec("duckdb").origin).parents[1])
-    return Worker(SCRIPT, json.dumps({"folder": str(folder()), "site": site, "threads": THREADS}))
+    return Worker(SCRIPT, json.dumps({"folder": str(folder()), "site": site, "threads": THREADS, **more}))
 
 
 def status_of(error: str, message: str) -> str:

@@ -1,11 +1,12 @@
 """The process that DuckDB statements run in. Run by path with one argument, JSON: folder of the copies, `site` (where
-the package duckdb lies), threads. It talks as worker_session.py says.
+the package duckdb lies), threads, ways of confine.py (all). It talks as worker_session.py says.
 
 Walls: the file is opened read-only, external access is off and the configuration locked, one SELECT at a time, nothing
 but the folder is seen (confine.py), memory is limited, and an alarm ends the process should a statement outlast the
 limit with the parent dead.
 """
 
+import importlib.metadata
 import json
 import os
 import sys
@@ -15,8 +16,11 @@ sys.path.append(options["site"])
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # last: a file there is called duckdb.py too
 import confine
 
-WAY = confine.before_import(options["folder"], None, confine.libraries(options["site"], "duckdb", "_duckdb*"))
+importlib.metadata.version("duckdb")  # DuckDB asks for it when imported; the folder is listed now, and that remembered
+LIBRARIES = confine.libraries(options["site"], "duckdb*", "_duckdb*")
+WAY = confine.before_import(options["folder"], None, LIBRARIES, options.get("ways", confine.WAYS))
 
+import contextlib
 import datetime  # noqa: F401 DuckDB makes values of these
 import decimal  # noqa: F401
 import marshal
@@ -113,7 +117,8 @@ def answer(path: str, sql: str, seconds: float, row_limit: int, byte_limit: int,
 
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    zoneinfo.ZoneInfo("UTC"), zoneinfo.ZoneInfo("Etc/UTC")  # read before the files are out of sight
+    with contextlib.suppress(zoneinfo.ZoneInfoNotFoundError):  # a system without time zones
+        zoneinfo.ZoneInfo("UTC"), zoneinfo.ZoneInfo("Etc/UTC")  # read before the files are out of sight
     duckdb.connect(":memory:").execute("SELECT now(), 1.5, uuid(), DATE '2020-01-01', INTERVAL 1 DAY").fetchall()
     way, root = confine.after_import(WAY, options["folder"])
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
