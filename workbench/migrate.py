@@ -39,6 +39,8 @@ from workbench.sqlite_source import connect, database_hash, read_tables
 LOADERS = {  # how each engine is filled
     "postgres": "workbench.backends.postgres_load",
     "mysql": "workbench.backends.mysql_load",
+    "clickhouse": "workbench.backends.clickhouse_load",
+    "duckdb": "workbench.backends.duckdb_load",
 }
 _RULES = "1"  # part of every copy's name: another number makes all copies anew
 _DATABASES = 2  # copied at a time

@@ -1,6 +1,8 @@
 """The engines, one file and one line each."""
 
 from workbench.backends.base import STATUSES, Backend, Execution, Limits, Session
+from workbench.backends.clickhouse import ClickHouseBackend
+from workbench.backends.duckdb import DuckDBBackend
 from workbench.backends.mysql import MySQLBackend
 from workbench.backends.postgres import PostgresBackend
 from workbench.backends.sqlite import SQLiteBackend
@@ -10,6 +12,8 @@ BACKENDS: dict[str, type[Backend]] = {
     "sqlite": SQLiteBackend,
     "postgres": PostgresBackend,
     "mysql": MySQLBackend,
+    "clickhouse": ClickHouseBackend,
+    "duckdb": DuckDBBackend,
 }
 
 __all__ = ["BACKENDS", "STATUSES", "Backend", "Execution", "Limits", "Session", "get_backend"]

@@ -24,16 +24,16 @@ class WorkerGone(Exception):
 class Worker:
     """One child process. It ends when its standard input closes, so also when this process dies."""
 
-    def __init__(self, script: Path):
+    def __init__(self, script: Path, *arguments: str, environment: dict[str, str] | None = None):
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, cwd="/", env={}, bufsize=0,
+            [sys.executable, "-I", "-S", str(script), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, cwd="/", env=environment or {}, bufsize=0,
         )  # fmt: skip
         self._received = bytearray()
         self._poll = select.poll()
         self._poll.register(self._process.stdout, select.POLLIN)
         try:
-            self.receive(time.monotonic() + START_WAIT)
+            self.greeting = self.receive(time.monotonic() + START_WAIT)
         except BaseException:
             self.kill()
             raise
@@ -66,6 +66,11 @@ class Worker:
             if not data:
                 raise self._gone()
             self._received += data
+
+    def close(self) -> None:
+        """Ask a worker that knows the word to end, and wait until it has. WorkerGone, TimeoutError."""
+        self.send(["close", ""])
+        self.receive(time.monotonic() + START_WAIT)
 
     def end(self) -> None:
         """From another thread: end it, so that whoever listens hears that it is gone."""

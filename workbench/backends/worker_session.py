@@ -1,0 +1,89 @@
+"""A session whose statements run in a worker process: for engines that are libraries and are loaded into a worker.
+
+In: how a worker is started, and how an engine's error becomes a status. A worker is asked with [database, sql, seconds,
+rows, bytes, memory, ...] and answers any number of ["rows", rows, is_packed], then ["done", error or None, message,
+columns, seconds]; error is "timeout", "too_large", "unreadable" or what the engine calls it.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+
+from workbench.backends import wire
+from workbench.backends.base import Execution, Limits, Session, without_paths
+from workbench.backends.worker import Worker, WorkerGone
+from workbench.errors import BenchmarkError, EngineError
+from workbench.result_table import ResultTable
+
+KILL_AFTER = 0.5  # seconds over the limit that a worker has to say so itself
+
+
+class WorkerSession(Session):
+    """One worker process, replaced when it had to be killed.
+
+    start() gives a new worker; end(worker) ends it and removes what it used. status_of(error, message) is the kind of
+    an engine's error. more: values that every request ends with.
+    """
+
+    def __init__(
+        self,
+        engine: str,
+        start: Callable[[], Worker],
+        end: Callable[[Worker], None],
+        status_of: Callable[[str, str], str],
+        more: Sequence = (),
+    ):
+        self._engine, self._start, self._end, self._status_of, self._more = engine, start, end, status_of, more
+        self._worker: Worker | None = None
+
+    def run(self, database: str, sql: str, limits: Limits) -> Execution:
+        try:
+            if self._worker is None:
+                self._worker = self._start()
+        except (WorkerGone, TimeoutError, OSError) as error:
+            raise EngineError(f"no worker process: {without_paths(error)}", where=self._engine) from error
+        started = time.monotonic()
+        rows: list[tuple] = []
+        try:
+            request = [database, sql, limits.seconds, limits.rows, limits.bytes, limits.memory, *self._more]
+            self._worker.send(request)
+            deadline = started + limits.seconds + KILL_AFTER
+            while (answer := self._worker.receive(deadline))[0] == "rows":
+                _, new, is_packed = answer
+                rows += [tuple(map(wire.unpack, row)) for row in new] if is_packed else new
+        except TimeoutError:
+            self.close()
+            return _timeout(limits, time.monotonic() - started)
+        except WorkerGone as error:
+            self.close()
+            return Execution("crashed", message=str(error), seconds=time.monotonic() - started)
+        except BaseException:
+            self.close()  # its answer would be taken for the next statement's
+            raise
+        _, error, message, columns, seconds = answer
+        if error is None:
+            return Execution("ok", table=ResultTable.from_rows(columns, rows), seconds=seconds)
+        if error == "timeout":
+            return _timeout(limits, seconds)
+        if error == "unreadable":
+            self.close()
+            raise BenchmarkError(without_paths(message), where=f"{self._engine} {database}")
+        status = error if error == "too_large" else self._status_of(error, message)
+        if status == "timeout":
+            return _timeout(limits, seconds)
+        if status == "crashed":
+            self.close()
+        return Execution(status, message=without_paths(message), seconds=seconds)
+
+    def interrupt(self) -> None:
+        worker = self._worker
+        if worker is not None:
+            worker.end()
+
+    def close(self) -> None:
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            self._end(worker)
+
+
+def _timeout(limits: Limits, seconds: float) -> Execution:
+    return Execution("timeout", message=f"longer than {limits.seconds:g} s", seconds=seconds)
