@@ -54,11 +54,19 @@ def main() -> None:
     """Measure text-to-SQL across database engines: generate, execute, judge, study, draw."""
 
 
+TRUST_VARIABLE = "WORKBENCH_TRUST_SQL"  # read where ClickHouse's workers are confined
 run_option = click.option("--run", "run", required=True, metavar="RUN", help="A name under results/, or a path.")
 benchmark_option = click.option(
     "--benchmark", required=True, metavar="PATH", help="A benchmark folder as downloaded, or `bundled`."
 )
 databases_option = click.option("--databases", metavar="PATH", help="Where the SQLite databases lie, if elsewhere.")
+trust_option = click.option(
+    "--trust-sql",
+    is_flag=True,
+    help="Run predicted SQL also where its process cannot be confined.",
+    callback=lambda ctx, option, value: os.environ.update({TRUST_VARIABLE: "1"}) if value else None,
+    expose_value=False,
+)
 json_option = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 
 
@@ -126,15 +134,16 @@ def engines(action: str, names: tuple[str, ...], is_json: bool) -> None:
 @main.command()
 @benchmark_option
 @databases_option
-@click.option("--engines", metavar="NAMES", help="Comma-separated; sqlite,postgres by default.")
+@click.option("--engines", metavar="NAMES", help="Comma-separated; all by default.")
 @click.option("--synthesize", is_flag=True, help="Also make perturbed instances of the databases.")
 def prepare(benchmark: str, databases: str | None, engines: str | None, synthesize: bool) -> None:
     """Read a benchmark and copy its databases into the engines, exactly."""
+    from workbench.backends import BACKENDS
     from workbench.migrate import prepare as prepare_
 
     if synthesize:
         raise NotBuiltError("--synthesize is not built yet", hint="leave it out")
-    done = prepare_(_benchmark(benchmark, databases), _names(engines) or ["sqlite", "postgres"])
+    done = prepare_(_benchmark(benchmark, databases), _names(engines) or list(BACKENDS))
     click.echo(done)
     if done.unavailable or done.failed:
         sys.exit(1)
@@ -209,6 +218,7 @@ def generate(
     "--seconds", type=click.FloatRange(min=0, min_open=True), help="Time limit of one statement, 30 by default."
 )
 @click.option("--repeats", type=click.IntRange(min=1), help="Also time every right pair this often, one at a time.")
+@trust_option
 @click.option("--explain", metavar="ID", help="Show every verdict on one question instead.")
 @json_option
 def score(
@@ -269,6 +279,7 @@ def figures(name: str, run: str | None, published: bool) -> None:
 
 @main.command("run")
 @click.argument("config", type=click.Path(path_type=Path))
+@trust_option
 def run_(config: Path) -> None:
     """Run the notebooks for a configuration, from preparing databases to figures."""
     from workbench.run_notebooks import run_config
