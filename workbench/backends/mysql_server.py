@@ -46,6 +46,9 @@ SETTINGS = {
     "innodb-flush-log-at-trx-commit": "2",  # a killed server has lost nothing, a machine without power may have
     "innodb-doublewrite": "OFF",
     "loose-innodb-log-writer-threads": "OFF",  # two processors
+    # the same plan for the same contents, so that ties at a LIMIT fall the same way in every copy
+    "innodb-stats-persistent-sample-pages": "1024",  # of a table's pages; by default 20 random ones
+    "innodb-stats-auto-recalc": "OFF",  # the loader has said ANALYZE
     # small and quiet
     "innodb-buffer-pool-size": "256M",
     "loose-innodb-buffer-pool-dump-at-shutdown": "OFF",
@@ -83,7 +86,11 @@ def recipe() -> server.Recipe:
     def initialise(binaries: Path, data: Path, secret_file: Path) -> list[str]:
         first = secret_file.with_name("first.sql")
         first.touch(mode=0o600)
-        first.write_text(f"ALTER USER '{OWNER}'@'localhost' IDENTIFIED BY '{secret_file.read_text()}';\n")
+        first.write_text(
+            f"ALTER USER '{OWNER}'@'localhost' IDENTIFIED BY '{secret_file.read_text()}';\n"
+            # a page on disk costs what one in memory does: a plan must not depend on what ran before
+            "UPDATE mysql.engine_cost SET cost_value = 0.25 WHERE cost_name IN ('io_block_read_cost', 'memory_block_read_cost');\n"
+        )
         os.chown(first, secret_file.stat().st_uid, secret_file.stat().st_gid)
         return [*mysqld(binaries, data), *settings(), "--initialize-insecure", f"--init-file={first}"]
 
