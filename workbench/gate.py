@@ -1,84 +1,83 @@
-"""The first wall before hostile SQL: one statement that reads, and no function that reaches beyond the database.
+"""The first wall before hostile SQL: one query that reads, and calls nothing but the functions of a list.
 
 In: SQL and an engine's dialect. Out: None, or why it is not run. The second wall is the engine's own (read-only file
-or role); the gate keeps out what an engine would let pass, and says why in one line.
+or role, a process that can be killed); the gate keeps out what an engine would let pass, and says why in one line.
 
-Where sqlglot cannot parse a statement, its tokens are looked at instead and the engine decides: real predictions hold
-SQL that an engine runs and sqlglot does not know, and an engine's own words are the better syntax error.
+The tokens, cut as the engine itself cuts them (gate_tokens.py), decide alone what is called and whether there are
+commands. sqlglot then sees the same tokens, for what only a tree shows (gate_tree.py). What sqlglot cannot read is
+left to the engines whose own wall stands alone: real predictions hold SQL that an engine runs and sqlglot does not
+know, and an engine's words are the better error.
+
+Functions (gate_functions/) are allowed, refused, or unknown: no function of the engine, but one that a model dreamt
+up, a finding of the study. Its outcome is a name error, from the engine itself where any function not known here is
+one it does not have, and from the gate where an administrator can have added functions that anyone may call.
 """
 
+import functools
 import re
-from collections.abc import Iterator
+import unicodedata
+from dataclasses import dataclass
 from fnmatch import translate
 from itertools import pairwise
+from pathlib import Path
 
-import sqlglot
-from sqlglot import exp
-from sqlglot.tokens import Token, TokenType
+import yaml
 
-LONGEST = 100_000  # characters of SQL worth parsing; beyond, tokens decide
+from workbench.gate_tokens import Token, tokenize
+from workbench.gate_tree import check_tree
 
-# Functions that touch files, network, settings, locks, other sessions, sleep, or run SQL out of a string, by dialect.
-# The one list: a name with `*` stands for all that match; names are compared without case and quotes.
-DENIED_FUNCTIONS = {
-    "sqlite": "load_extension fts3_tokenizer readfile writefile edit",
-    "postgres": (
-        "pg_sleep* pg_read_* pg_ls_* pg_stat_file pg_file_* pg_current_logfile pg_*logdir* lo_* loread lowrite dblink*"
-        " pg_advisory* pg_try_advisory* set_config current_setting setval nextval setseed pg_terminate_backend"
-        " pg_cancel_backend pg_reload_conf pg_rotate_logfile pg_notify pg_logical_* pg_create_* pg_drop_* pg_copy_*"
-        " pg_replication_* pg_export_snapshot pg_log_* pg_switch_wal pg_wal_* pg_promote pg_backup_* pg_stat_reset*"
-        " query_to_xml* cursor_to_xml* table_to_xml* schema_to_xml* database_to_xml* ts_stat ts_rewrite crosstab*"
-        " pg_show_all_settings pg_show_all_file_settings pg_hba_file_rules pg_config pg_import_system_collations"
-    ),
-    "mysql": (
-        "load_file sleep benchmark get_lock release_lock release_all_locks is_free_lock is_used_lock *_pos_wait"
-        " wait_for_executed_gtid_set wait_until_sql_thread_after_gtids sys_exec sys_eval sys_get sys_set"
-    ),
-    "clickhouse": (
-        "file* url* s3* gcs* hdfs* azureblobstorage* remote* cluster* mysql postgresql sqlite mongodb redis jdbc odbc"
-        " executable input* python* iceberg* deltalake* hudi* paimon* ytsaurus* arrowflight* sleep* getsetting"
-        " getserversetting getmacro dict* catboostevaluate filesystem* merge loop dictionary fuzz* generaterandom"
-        " addresstoline* addresstosymbol demangle hostname fqdn currentschemas showcertificate displayname"
-    ),
-    "duckdb": (
-        "read_* parquet_* sniff_csv glob getenv getvariable query query_table *_scan *_scan_pushdown *_query *_attach"
-        " iceberg_* delta_* duckdb_settings duckdb_secrets current_setting force_checkpoint checkpoint pragma_* which_secret"
-        " load_aws_credentials write_log add_parquet_key"
-    ),
-}
-# Engines whose second wall alone would hold: what sqlglot cannot read is left to them.
-WALLED = ("sqlite", "postgres")
-READS = (exp.Select, exp.SetOperation, exp.Values, exp.Subquery)
-# Parts of a tree that write, lock, set or export.
-DENIED_NODES = {
-    exp.DDL: "it defines or changes data",
-    exp.DML: "it changes data",
-    exp.Command: "it is a command",
-    exp.Into: "INTO writes its result",
-    exp.Lock: "it locks rows",
-    exp.Set: "it changes settings",
-    exp.Pragma: "it is a PRAGMA",
-    exp.Hint: "it has an optimizer hint",
-    exp.SessionParameter: "it reads settings",
-}
-DENIED_ARGUMENTS = {"settings": "SETTINGS", "format": "FORMAT"}
+LONGEST = 200_000  # characters of a statement: 1 s; of BIRD's and Spider's golds the longest has 1,000
+DIALECTS = ("sqlite", "postgres", "mysql", "clickhouse", "duckdb")
+EXTENSIBLE = ("mysql", "clickhouse")  # a server's administrator can add functions that anyone may call
 FIRST_WORDS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
 # First words of statements that are no query: refused. Any other first word is no SQL at all: a syntax error.
 COMMANDS = """
-    ALTER ANALYZE ATTACH BEGIN CALL CHECKPOINT CLOSE CLUSTER COMMENT COMMIT COPY CREATE DEALLOCATE DECLARE DELETE DESC
-    DESCRIBE DETACH DISCARD DO DROP END EXECUTE EXPLAIN EXPORT FETCH FLUSH GRANT HANDLER IMPORT INSERT INSTALL KILL
-    LISTEN LOAD LOCK MERGE MOVE NOTIFY OPTIMIZE PRAGMA PREPARE REASSIGN REFRESH REINDEX RELEASE RENAME REPLACE RESET
-    REVOKE ROLLBACK SAVEPOINT SET SHOW START SUMMARIZE SYSTEM TRUNCATE UNLISTEN UNLOCK UPDATE USE VACUUM
+    ALTER ANALYZE ATTACH BACKUP BEGIN BINLOG CACHE CALL CHANGE CHECK CHECKPOINT CHECKSUM CLONE CLOSE CLUSTER COMMENT
+    COMMIT COPY CREATE DEALLOCATE DECLARE DELETE DESC DESCRIBE DETACH DISCARD DO DROP END EXCHANGE EXECUTE EXPLAIN
+    EXPORT FETCH FLUSH FORCE GET GRANT HANDLER HELP IMPORT INSERT INSTALL KILL LISTEN LOAD LOCK MERGE MOVE NOTIFY
+    OPTIMIZE PIVOT PRAGMA PREPARE PURGE REASSIGN REFRESH REINDEX RELEASE RENAME REPAIR REPLACE RESET RESIGNAL RESTART
+    RESTORE REVOKE ROLLBACK SAVEPOINT SET SHOW SHUTDOWN SIGNAL START STOP SUMMARIZE SYSTEM TRUNCATE UNDROP UNINSTALL
+    UNLISTEN UNLOCK UNPIVOT UPDATE USE VACUUM WATCH XA
 """
-# Words that make a statement more than a query; looked for where the statement could not be parsed.
-DENIED_WORDS = "INSERT UPDATE DELETE MERGE CREATE DROP ALTER TRUNCATE PRAGMA ATTACH DETACH INTO COPY"
-QUOTED = (TokenType.IDENTIFIER, TokenType.STRING)
+_commands = frozenset(COMMANDS.split())
+WRITES = ("INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE")
+NESTED_COMMANDS = (*WRITES, "EXPLAIN", "SHOW", "DESCRIBE", "DESC", "SUMMARIZE", "PIVOT")
+LOCKS = (("FOR", ("UPDATE", "SHARE", "NO", "KEY")), ("LOCK", ("IN",)))
+SORTING = ("ASC", "DESC")
+SERVER_VARIABLES = ("version", "version_comment")
 
-_commands, _denied_words = frozenset(COMMANDS.split()), frozenset(DENIED_WORDS.split())
-_patterns = {
-    dialect: re.compile("|".join(translate(name) for name in names.split()), re.IGNORECASE)
-    for dialect, names in DENIED_FUNCTIONS.items()
-}
+
+class Names:
+    """Names and patterns with `*`, all without case."""
+
+    def __init__(self, groups: dict[str, str] | None):
+        names = {name.lower() for group in (groups or {}).values() for name in group.split()}
+        self.exact = {name for name in names if "*" not in name}
+        patterns = [translate(name) for name in sorted(names - self.exact)]
+        self._pattern = re.compile("|".join(patterns) or r"(?!)")
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.exact or self._pattern.match(name) is not None
+
+
+@dataclass(frozen=True)
+class Functions:
+    """What gate_functions/ says of one engine."""
+
+    allowed: Names
+    refused: Names
+    keywords: Names
+    relations: Names
+    schemas: Names
+    combinators: Names
+
+
+@functools.cache
+def functions(dialect: str) -> Functions:
+    """The lists of one engine."""
+    path = Path(__file__).with_name("gate_functions") / f"{dialect}.yaml"
+    lists = yaml.safe_load(path.read_text())
+    return Functions(**{part: Names(lists.get(part)) for part in Functions.__dataclass_fields__})
 
 
 def check_select(sql: str, dialect: str) -> str | None:
@@ -88,60 +87,164 @@ def check_select(sql: str, dialect: str) -> str | None:
 
 
 def examine(sql: str, dialect: str) -> tuple[str, str] | None:
-    """The outcome and reason of a statement that is not run: "refused", or "syntax_error" where it is no SQL."""
-    try:
-        tokens = sqlglot.tokenize(sql, read=dialect)
-    except sqlglot.TokenError as error:
-        return None if dialect == "sqlite" else ("syntax_error", f"not SQL: {error}")
-    while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
+    """The outcome and reason of a statement that is not run: refused, syntax_error (no SQL) or name_error."""
+    if len(sql) > LONGEST:
+        return "refused", f"it is longer than {LONGEST} characters"
+    if "\0" in sql or any("\ud800" <= character <= "\udfff" for character in sql):
+        return "syntax_error", "it holds a null character or half of one"
+    tokens = tokenize(sql, dialect)
+    if tokens is None:
+        return "syntax_error", "a string, a quoted name or a comment has no end"
+    while tokens and tokens[-1].text == ";":
         tokens.pop()
-    words = [token.text.upper() for token in tokens if token.token_type not in QUOTED]
-    first = next((word for word in words if word != "("), "")
-    if first not in FIRST_WORDS:
-        if first in _commands:
-            return "refused", f"it is no query but {first}"
-        return "syntax_error", f"it begins with {first[:40]!r}" if first else "it is empty"
-    if any(token.token_type == TokenType.SEMICOLON for token in tokens):
-        return "refused", "it is more than one statement"
-    for name in called(tokens):
-        if _patterns[dialect].match(name):
-            return "refused", f"function {name.lower()} is not allowed"
-    try:
-        statements = sqlglot.parse(sql, read=dialect) if len(sql) <= LONGEST else None
-    except (sqlglot.ParseError, RecursionError) as error:
-        if dialect not in WALLED:
-            return "syntax_error", f"not readable as {dialect}: {_said(error)}"
-        statements = None
-    if statements is None:
-        reason = next((f"it holds the word {word}" for word in words if word in _denied_words), None)
-    else:
-        reason = _check_tree([tree for tree in statements if tree and not isinstance(tree, exp.Semicolon)])
-    return reason and ("refused", reason)
+    verdict = _check_beginning(tokens)
+    if verdict is not None:
+        return verdict
+    reason = _check_tokens(tokens, dialect)
+    if reason is not None:
+        return "refused", reason
+    call = _check_calls(tokens, dialect)
+    if call is not None and call[0] == "refused":
+        return call
+    verdict, is_read = check_tree(tokens, dialect)
+    # An unknown name in what cannot be read is the smaller error of the two.
+    return verdict or (call if is_read or call is None else ("syntax_error", f"not readable as {dialect}"))
 
 
-def _said(error: Exception) -> str:
-    if isinstance(error, sqlglot.ParseError) and error.errors:
-        first = error.errors[0]
-        return f"{first['description']}, line {first['line']}, column {first['col']}"
-    return "too deeply nested"
-
-
-def called(tokens: list[Token]) -> Iterator[str]:
-    """The names of all functions called: any word or quoted name before an opening bracket, keywords included."""
+def _check_beginning(tokens: list[Token]) -> tuple[str, str] | None:
+    first = next((token for token in tokens if token.text != "("), None)
+    if first is None:
+        return "syntax_error", "it is empty"
+    if first.kind != "word" or first.upper not in FIRST_WORDS:
+        if first.kind == "word" and first.upper in _commands:
+            return "refused", f"it is no query but {first.upper}"
+        return "syntax_error", f"it begins with {first.text[:40]!r}"
     for token, following in pairwise(tokens):
-        if following.token_type == TokenType.L_PAREN and re.match(r"\w", token.text):
-            yield token.text
+        if token.text == ";":
+            if following.text in (";", "(") or following.upper in (*FIRST_WORDS, *_commands):
+                return "refused", "it is more than one statement"
+            return "syntax_error", f"after its end stands {following.text[:40]!r}"
+    return None
 
 
-def _check_tree(statements: list[exp.Expr]) -> str | None:
-    if len(statements) != 1:
-        return "it is not one statement"
-    (root,) = statements
-    for node in root.walk():
-        for kind, reason in DENIED_NODES.items():
-            if isinstance(node, kind):
+def _check_tokens(tokens: list[Token], dialect: str) -> str | None:
+    """Why the tokens are those of no harmless query."""
+    lists = functions(dialect)
+    end = Token("end", "", 0)
+    for before, token, after, later in zip(
+        [end, *tokens], tokens, [*tokens[1:], end], [*tokens[2:], end, end], strict=False
+    ):
+        if token.kind == "trick":
+            return f"{token.text[:20]!r} is a way of writing that only hides something"
+        if token.kind == "word":
+            reason = _check_word(before, token, after, later, dialect)
+            if reason is not None:
                 return reason
-        for argument, word in DENIED_ARGUMENTS.items():
-            if isinstance(node, exp.Query) and node.args.get(argument):
-                return f"it has {word}"
-    return None if isinstance(root, READS) else "it is not a query"
+        if token.kind in ("word", "name"):
+            name = fold(token.name)
+            if after.text == "." and name in lists.schemas:
+                return f"schema {name} is not to be read"
+            if after.text != "(" and name in lists.relations and name not in lists.allowed:
+                return f"{name} is not to be read"
+        if token.text == "@" == before.text and dialect in ("mysql", "clickhouse"):
+            variable = later if fold(after.name) in ("global", "session", "local") and later.text == "." else after
+            if fold(variable.name) not in SERVER_VARIABLES:
+                return "it reads settings"
+        if token.text == ":" and after.text == "=" and dialect == "mysql":
+            return "it sets a variable"
+    return None
+
+
+def _check_word(before: Token, token: Token, after: Token, later: Token, dialect: str) -> str | None:
+    word = token.upper
+    if word == "INTO" and before.text != ".":
+        return "INTO writes its result"
+    for first, seconds in LOCKS:
+        if word == first and after.kind == "word" and after.upper in seconds and before.text != ".":
+            return "it locks rows"
+    if after.kind in ("word", "name") and (
+        (before.text == "(" and word in NESTED_COMMANDS) or (before.text == ")" and word in WRITES)
+    ):
+        return f"it holds a command: {word}"
+    if dialect == "clickhouse" and before.text != ".":
+        if word == "SETTINGS" and after.kind in ("word", "name") and later.text == "=":
+            return "it has SETTINGS"
+        if word == "FORMAT" and after.kind in ("word", "name") and after.upper not in SORTING and later.kind == "end":
+            return "it has FORMAT"
+    return None
+
+
+def _check_calls(tokens: list[Token], dialect: str) -> tuple[str, str] | None:
+    """A call that is refused; else an unknown name that is not to be tried."""
+    lists, unknown = functions(dialect), None
+    closings = _closings(tokens) if dialect in EXTENSIBLE else {}
+    for place, name, is_call in _called(tokens, dialect):
+        name, folded = name.lower() if name.isascii() else name, fold(name)
+        if (is_call and name in lists.allowed.exact) or _is_aggregate(name, lists):
+            continue
+        if folded in lists.refused:
+            return "refused", f"function {folded} is not allowed"
+        if dialect in EXTENSIBLE and is_call and unknown is None and name not in lists.keywords:
+            is_new = _is_definition(tokens, place, closings, lists.keywords)
+            unknown = None if is_new else ("name_error", f"no function {name[:60]}")
+    return unknown
+
+
+def _called(tokens: list[Token], dialect: str):
+    """Place, name, and whether it is sure, of everything that may be a call: mostly what stands before a bracket."""
+    takes_functions = dialect == "clickhouse" and any(
+        token.upper == "APPLY" or token.upper.startswith(("ARRAY", "MAP")) for token in tokens
+    )
+    for i, token in enumerate(tokens):
+        if token.kind not in ("word", "name", "string"):
+            continue
+        before = tokens[i - 1].text if i else ""
+        if i + 1 < len(tokens) and tokens[i + 1].text == "(":
+            yield i, token.name, True
+        elif token.kind == "string":
+            continue
+        elif dialect == "postgres" and before == "." and i > 1 and tokens[i - 2].text in (")", "]"):
+            yield i, token.name, False  # (x).f is f(x)
+        elif takes_functions and before != ".":
+            yield i, token.name, False  # arrayMap(f, x) and COLUMNS(x) APPLY f call f
+
+
+def _is_aggregate(name: str, lists: Functions) -> bool:
+    """Whether it is an allowed function with combinators, like sumIf."""
+    for suffix in lists.combinators.exact:
+        base = name.removesuffix(suffix)
+        if base not in ("", name) and (base in lists.allowed.exact or _is_aggregate(base, lists)):
+            return True
+    return False
+
+
+def _closings(tokens: list[Token]) -> dict[int, int]:
+    """Place of each opening bracket -> that of its closing one."""
+    opened, found = [], {}
+    for i, token in enumerate(tokens):
+        if token.text == "(":
+            opened.append(i)
+        elif token.text == ")" and opened:
+            found[opened.pop()] = i
+    return found
+
+
+def _is_definition(tokens: list[Token], place: int, closings: dict[int, int], keywords: Names) -> bool:
+    """Whether a name before a bracket is a new name with its columns: `WITH x (a) AS (`, `AS x (a)`, `) x (a)`."""
+    before = tokens[place - 1] if place else None
+    if before is None:
+        return False
+    if before.text == ")" or before.kind == "name" or before.upper == "AS":
+        return True
+    if before.kind == "word" and before.name.lower() not in keywords:
+        return True
+    end = closings.get(place + 1, len(tokens))
+    return end + 1 < len(tokens) and tokens[end + 1].upper == "AS"
+
+
+def fold(name: str) -> str:
+    """A name in the form that any engine's comparison without case or accents would bring it to."""
+    if name.isascii():
+        return name.lower()
+    apart = unicodedata.normalize("NFKD", name).casefold()
+    return "".join(character for character in apart if not unicodedata.combining(character))
