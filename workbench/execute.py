@@ -21,7 +21,7 @@ from typing import Self
 import pyarrow as pa
 
 from workbench import paths
-from workbench.backends import get_backend
+from workbench.backends import BACKENDS, get_backend
 from workbench.backends.base import Backend, Execution, Limits, Session
 from workbench.errors import BenchmarkError, EngineError, MigrationError
 from workbench.faults import kill_point
@@ -184,12 +184,15 @@ class Executor:
                 continue
 
     def _execute(self, key: str, statement: Statement) -> Execution | None:
+        stopped = self._stopped(statement)  # before what is stored, which another gate may have let through
+        if stopped is not None:
+            return stopped
         stored = _load(key) or self._timeouts.get(key)
         if stored is not None:
             return stored
-        execution = self.run_now(statement)
-        if execution is None or execution.seconds is None:  # the gate stopped it: another gate may not
-            return execution
+        execution = self._run(statement)
+        if execution is None:
+            return None
         kill_point("result-before-flush")
         if execution.status == "timeout" and not self._is_ending:
             self._timeouts[key] = replace(execution, is_cached=True)
@@ -197,15 +200,20 @@ class Executor:
 
     def run_now(self, statement: Statement) -> Execution | None:
         """Run one statement in this thread, whatever is stored, and store nothing; None where it cannot be run."""
+        return self._stopped(statement) or self._run(statement)
+
+    def _stopped(self, statement: Statement) -> Execution | None:
+        """The outcome of a statement that the gate does not let through."""
+        verdict = examine(statement.sql, BACKENDS[statement.engine].dialect)
+        return Execution(verdict[0], message=verdict[1]) if verdict is not None else None
+
+    def _run(self, statement: Statement) -> Execution | None:
         from workbench.migrate import ensure_database
 
         name = statement.engine
         if name in self.unavailable:
             return None
         engine = self._engines[name]
-        verdict = examine(statement.sql, engine.backend.dialect)
-        if verdict is not None:
-            return Execution(verdict[0], message=verdict[1])
         try:
             database = ensure_database(engine.backend, statement.sqlite_path, statement.db_id)
             with engine.session() as session:

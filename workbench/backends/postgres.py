@@ -132,6 +132,7 @@ class PostgresBackend(Backend):
             f"REVOKE ALL ON DATABASE {_quoted(working)} FROM PUBLIC",
             f"GRANT CONNECT ON DATABASE {_quoted(working)} TO {READER}",
             "REVOKE ALL ON SCHEMA public FROM PUBLIC",
+            "REVOKE USAGE ON LANGUAGE plpgsql FROM PUBLIC",  # DO would run it
             f"GRANT USAGE ON SCHEMA public TO {READER}",
             f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {READER}",
         ]
