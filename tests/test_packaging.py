@@ -90,7 +90,11 @@ USED_UNNAMED = {
     "uv": "installs the lock",
 }
 IMPORT_NAMES = {"pyyaml": "yaml", "ipython": "IPython", "pytest-xdist": "xdist"}
-OWN = {"workbench", *(path.stem for path in (CHECKOUT / "tests").glob("*.py"))}
+# Worker processes run by path, so their files import their neighbours by bare name.
+OWN = {
+    "workbench",
+    *(path.stem for folder in ("tests", "workbench/backends") for path in (CHECKOUT / folder).glob("*.py")),
+}
 
 
 def imported_modules() -> set[str]:
