@@ -91,10 +91,10 @@ USED_UNNAMED = {
 }
 IMPORT_NAMES = {"pyyaml": "yaml", "ipython": "IPython", "pytest-xdist": "xdist"}
 # Worker processes run by path, so their files import their neighbours by bare name.
-OWN = {
-    "workbench",
-    *(path.stem for folder in ("tests", "workbench/backends") for path in (CHECKOUT / folder).glob("*.py")),
+OWN = {"workbench"} | {
+    path.stem for folder in ("tests", "workbench/backends") for path in (CHECKOUT / folder).glob("*.py")
 }
+OWN -= {"duckdb"}  # a library's name too
 
 
 def imported_modules() -> set[str]:
