@@ -30,6 +30,25 @@ class Column:
     description: str | None = None
     value_description: str | None = None
 
+    @property
+    def affinity(self) -> str:
+        """SQLite's affinity of the declared type (datatype3.html, 3.1): integer, text, blob, real or numeric."""
+        return affinity_of(self.type)
+
+
+def affinity_of(declared: str) -> str:
+    """The affinity of a declared type; the rules apply in this order (datatype3.html, 3.1)."""
+    words = declared.upper()
+    if "INT" in words:
+        return "integer"
+    if any(part in words for part in ("CHAR", "CLOB", "TEXT")):
+        return "text"
+    if "BLOB" in words or not words.strip():
+        return "blob"
+    if any(part in words for part in ("REAL", "FLOA", "DOUB")):
+        return "real"
+    return "numeric"
+
 
 @dataclass(frozen=True)
 class ForeignKey:
