@@ -7,7 +7,7 @@ by value; names compare without regard to ASCII case, as SQLite's do. docs/plan.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from workbench.errors import PlanError
@@ -138,7 +138,6 @@ class Values(Relation):
 
     rows: tuple[tuple[Expression, ...], ...]
     names: tuple[str, ...] = ()
-    alias: str | None = None
     inputs = ()
 
     def __post_init__(self):
@@ -157,7 +156,7 @@ class Values(Relation):
     @cached_property
     def fields(self) -> tuple[Field, ...]:
         columns = zip(self.names, zip(*self.rows, strict=True), strict=True) if self.names else ()
-        return tuple(Field(self.alias, name, union_type([v.type for v in values])) for name, values in columns)
+        return tuple(Field(None, name, union_type([v.type for v in values])) for name, values in columns)
 
 
 @dataclass(frozen=True)
@@ -436,7 +435,6 @@ class Plan:
     """A whole plan. Raises PlanError where something reads a column of a query around it: there is none."""
 
     root: Relation
-    _: None = field(default=None, repr=False, init=False, compare=False)
 
     def __post_init__(self):
         for column in self.root.outer_columns:

@@ -66,11 +66,12 @@ class FromReader:
 
     def _table(self, node: exp.Table, scope: Scope) -> Relation:
         name = node.name
+        alias = self._spelled(node)
         if node.db and node.db.lower() not in ("main", ""):
             raise PlanError("unknown_table", f"no database {node.db!r}", where=place(node, self.reader.sql))
-        alias = _free_alias(node.alias or name, scope)
-        if (node.alias or name).lower() != alias.lower():
-            scope.renamed.setdefault((node.alias or name).lower(), alias.lower())
+        wanted, alias = alias, _free_alias(alias, scope)
+        if wanted.lower() != alias.lower():
+            scope.renamed.setdefault(wanted.lower(), alias.lower())
         visible = self.reader.visible.get(name.lower()) if not node.db else None
         if visible is not None:
             return Ref.of(visible[0], visible[1], alias)
@@ -80,6 +81,15 @@ class FromReader:
             hint = f"available: {', '.join(names[:40])}"
             raise PlanError("unknown_table", f"no table {name!r}", where=place(node, self.reader.sql), hint=hint)
         return self._scan(table, alias, scope)
+
+    def _spelled(self, node: exp.Table) -> str:
+        """The alias; a table without one, or with its own name, is called as the schema or WITH spells it."""
+        visible = self.reader.visible.get(node.name.lower()) if not node.db else None
+        table = self.reader.schema.table(node.name)
+        own = visible[0] if visible is not None else table.name if table is not None else node.name
+        if node.alias:
+            return own if node.alias.lower() == own.lower() else node.alias
+        return own if own.lower() == node.name.lower() else node.name
 
     def _scan(self, table: Table, alias: str, scope: Scope) -> Scan:
         if not self.reads_rowid:
