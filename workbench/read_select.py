@@ -73,6 +73,7 @@ class SelectReader:
             raise UnsupportedError("DISTINCT ON", where=place(select, self.reader.sql))
         limit, offset = self.reader.read_bounds(select, outer)
         items = self._items(outputs)
+        is_star = is_star or relation_is_grouped(scope, groups, having)
         if distinct is not None:
             return self._distinct(relation, items, is_star, terms, limit, offset)
         return self._ordered(relation, items, is_star, terms, limit, offset)
