@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from workbench.dialects import get_dialect
 from workbench.dialects.base import Names
-from workbench.errors import PlanError, UnsupportedError
+from workbench.errors import UnsupportedError
 from workbench.plan import (
     Aggregate,
     As,
@@ -61,22 +61,8 @@ class Writer:
     def visit(self, relation: Relation, outer: Names | None) -> Select:
         return getattr(self, f"visit_{type(relation).__name__.lower()}")(relation, outer)
 
-    def names(self, select: Select, outer: Names | None) -> Names:
-        """What columns are in SQL while the select stands as it does."""
-
-        def name(column: Column) -> exp.Expr:
-            found = select.names.get(_key(column))
-            if found is None or (column.is_outer and outer is not None and _key(column) not in select.names):
-                if outer is None:
-                    raise PlanError("unknown_column", f"no column {column.text!r} where {self.dialect.name} needs it")
-                return outer(column)
-            return found.copy()
-
-        return name
-
     def write(self, value: Expression, select: Select, outer: Names | None) -> exp.Expr:
-        inside = self.names(select, outer)
-        return self.dialect.write(value, lambda c: outer(c) if c.is_outer and outer is not None else inside(c))
+        return self.dialect.write(value, Names(select.names, outer))
 
     def ready(self, select: Select, at: Stage, expressions: tuple[Expression, ...] = ()) -> Select:
         """The select if it can still take something at a stage, else a new one that reads it."""
@@ -321,7 +307,7 @@ class Writer:
         tree = found.copy() if isinstance(found, exp.Column) else self.dialect.column(None, inner.name)
         if inner is value:
             return tree
-        return self.dialect.write(value, lambda column: tree)
+        return self.dialect.write(value, Names({_key(inner): tree}))
 
     def visit_setoperation(self, node: SetOperation, outer: Names | None) -> Select:
         left, right = self.visit(node.left, outer), self.visit(node.right, outer)

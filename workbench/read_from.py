@@ -71,7 +71,7 @@ class FromReader:
             raise PlanError("unknown_table", f"no database {node.db!r}", where=place(node, self.reader.sql))
         wanted, alias = alias, _free_alias(alias, scope)
         if wanted.lower() != alias.lower():
-            scope.renamed.setdefault(wanted.lower(), alias.lower())
+            scope.doubled.setdefault(wanted.lower(), {wanted.lower()}).add(alias.lower())
         visible = self.reader.visible.get(name.lower()) if not node.db else None
         if visible is not None:
             return Ref.of(visible[0], visible[1], alias)

@@ -5,7 +5,7 @@ get names, and what stands beside them is lifted over the grouping (`Lift`). ORD
 its keys exist there, else after it by an output's name.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -13,7 +13,7 @@ from sqlglot import exp
 from workbench.errors import PlanError, UnsupportedError
 from workbench.lift_over_aggregates import Lift, name_calls
 from workbench.plan import Aggregate, Distinct, Filter, Item, Project, Relation, Sort, Window
-from workbench.plan_expressions import Call, Collate, Column, Expression, SortKey
+from workbench.plan_expressions import Call, Collate, Column, Expression, SortKey, rewrite, walk
 from workbench.resolve_names import AGGREGATE, WINDOW, Scope, place
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class SelectReader:
             if select.args.get(part):
                 raise UnsupportedError(part.upper(), where=place(select, self.reader.sql))
         relation, scope, late = self.reader.sources.read(select, outer)
+        lift = None
         outputs, is_star = self._outputs(select, scope)
         scope.aliases |= {output.name.lower(): output.value for output in outputs if output.is_alias}
         relation = self._where(relation, select, scope, late)
@@ -67,13 +68,13 @@ class SelectReader:
             if condition is not None:
                 relation = Filter(relation, condition)
         if scope.windows:
-            relation = self._windows(relation, scope, outputs, terms, lift if relation_is_grouped(scope, groups, having) else None)
+            relation = self._windows(relation, scope, outputs, terms, lift)
         distinct = select.args.get("distinct")
         if distinct is not None and distinct.args.get("on"):
             raise UnsupportedError("DISTINCT ON", where=place(select, self.reader.sql))
         limit, offset = self.reader.read_bounds(select, outer)
         items = self._items(outputs)
-        is_star = is_star or relation_is_grouped(scope, groups, having)
+        is_star = is_star or lift is not None
         if distinct is not None:
             return self._distinct(relation, items, is_star, terms, limit, offset)
         return self._ordered(relation, items, is_star, terms, limit, offset)
@@ -97,7 +98,6 @@ class SelectReader:
 
     def _star(self, node: exp.Expr, scope: Scope) -> list[Output]:
         table = node.text("table").lower() if isinstance(node, exp.Column) else None
-        table = scope.renamed.get(table, table) if table else None
         found = []
         for one in scope.fields:
             merged = scope.merged.get(one.name.lower()) if table is None else None
@@ -159,7 +159,7 @@ class SelectReader:
                 value = outputs[index].value
             else:
                 value = self.reader.expressions.read(node, scope)
-            collation = self.reader.expressions.read(collate, Scope_of_null(scope)).collation if collate is not None else None
+            collation = self.reader.expressions.read(collate, scope).collation if collate is not None else None
             terms.append(Term(value, key, index, collation))
         return terms
 
@@ -244,14 +244,6 @@ class SelectReader:
         return _projected(_sorted(relation, keys, limit, offset), kept, False)
 
 
-def relation_is_grouped(scope: Scope, groups: list, having: exp.Expr | None) -> bool:
-    return bool(groups or scope.aggregates or having is not None)
-
-
-def Scope_of_null(scope: Scope) -> Scope:
-    return scope
-
-
 def _projected(relation: Relation, items: list[Item], is_star: bool) -> Relation:
     """A projection to exactly what is there is none."""
     fields = relation.fields
@@ -298,8 +290,6 @@ def _exact_names(alias: str, outputs: list[Output]) -> dict[str, str]:
 
 
 def _filled(value: Expression, columns: dict[str, Column]) -> Expression:
-    from workbench.plan_expressions import rewrite
-
     return rewrite(value, lambda e: columns[e.name] if isinstance(e, Column) and e.alias == WINDOW else None)
 
 
@@ -314,11 +304,7 @@ def _free(name: str, names: list[str]) -> str:
 
 
 def _check_no_holders(value: Expression, where: str) -> None:
-    from workbench.plan_expressions import walk
-
     for part in walk(value):
         if isinstance(part, Column) and part.alias in (AGGREGATE, WINDOW):
             raise PlanError("type_error", f"misuse of an {part.alias.split()[0]} in {where}")
 
-
-__all__ = ["SelectReader", "replace"]

@@ -22,7 +22,8 @@ class Scope:
     """What names mean at one place of one SELECT.
 
     fields: what FROM gives. merged: columns that USING and NATURAL make one of two. aliases: of the select list.
-    rowids: source alias -> its row number's column. hidden: fields that * leaves out. aggregates, windows: calls found
+    rowids: source alias -> its row number's column. hidden: fields that * leaves out.
+    doubled: an alias that FROM gives twice -> the two that it became. aggregates, windows: calls found
     so far, of which expressions hold place-holders (columns of AGGREGATE and WINDOW, named by position).
     """
 
@@ -32,7 +33,7 @@ class Scope:
     aliases: dict[str, Expression] = field(default_factory=dict)
     rowids: dict[str, Column] = field(default_factory=dict)
     hidden: set[tuple] = field(default_factory=set)
-    renamed: dict[str, str] = field(default_factory=dict)
+    doubled: dict[str, set[str]] = field(default_factory=dict)
     aggregates: list[Aggregation] = field(default_factory=list)
     windows: list[Over] = field(default_factory=list)
     takes_aggregates: bool = True
@@ -69,11 +70,12 @@ def _in_scope(scope: Scope, alias: str | None, name: str) -> Expression | None:
     wanted = name.lower()
     if alias is None and wanted in scope.merged:
         return scope.merged[wanted]
-    source = scope.renamed.get(alias.lower(), alias.lower()) if alias else None
+    source = alias.lower() if alias else None
+    sources = scope.doubled.get(source, {source}) if source else None
     found = [
         one
         for one in scope.fields
-        if one.name.lower() == wanted and (source is None or (one.alias or "").lower() == source)
+        if one.name.lower() == wanted and (sources is None or (one.alias or "").lower() in sources)
     ]
     visible = [one for one in found if one.key not in scope.hidden]
     if len(visible) > 1:

@@ -224,7 +224,7 @@ class ExpressionReader:
         return Call("if", tuple(self.read(part, scope) for part in parts))
 
     def _read_cast(self, node: exp.Cast, scope: Scope) -> Expression:
-        return Cast(self.read(node.this, scope), affinity_of(node.to.sql("sqlite")))
+        return Cast(self.read(node.this, scope), affinity_of(node.to.meta.get("written") or node.to.sql("sqlite")))
 
     def _read_collate(self, node: exp.Collate, scope: Scope) -> Expression:
         name = node.expression.name.lower()

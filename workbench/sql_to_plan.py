@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from workbench.errors import PlanError, UnsupportedError
-from workbench.plan import As, Definition, Distinct, Field, Plan, Ref, Relation, SetOperation, Sort, Values, With
-from workbench.plan_expressions import Column, Expression, Literal, SortKey
+from workbench.plan import As, Definition, Field, Plan, Relation, SetOperation, Sort, Values, With
+from workbench.plan_expressions import Expression, Literal, SortKey
 from workbench.read_from import FromReader
 from workbench.read_select import SelectReader
 from workbench.resolve_names import Scope, place
@@ -205,5 +205,3 @@ def _position(given: tuple[Field, ...], name: str, alias: str) -> int | None:
 def _reads(tree: exp.Expr, name: str) -> bool:
     return any(table.name.lower() == name.lower() and not table.db for table in tree.find_all(exp.Table))
 
-
-__all__ = ["Column", "Distinct", "Ref", "sql_to_plan"]

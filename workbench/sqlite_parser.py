@@ -28,6 +28,17 @@ class Parser(SQLite.Parser):
         **SQLite.Parser.UNARY_PARSERS,
         TokenType.PLUS: lambda self: exp.Anonymous(this="+", expressions=[self._parse_unary()]),
     }
+    COLUMN_OPERATORS: ClassVar = {  # x::type is PostgreSQL's
+        token: build for token, build in SQLite.Parser.COLUMN_OPERATORS.items() if token != TokenType.DCOLON
+    }
+
+    def _parse_types(self, *args, **kwargs) -> exp.Expr | None:
+        """The type as it was written: sqlglot maps names to its own, but their letters decide the affinity."""
+        first = self._curr
+        found = super()._parse_types(*args, **kwargs)
+        if isinstance(found, exp.DataType) and first is not None:
+            found.meta["written"] = self.sql[first.start : self._prev.end + 1]
+        return found
 
 
 def parse(sql: str) -> exp.Query:

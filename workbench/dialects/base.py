@@ -8,12 +8,13 @@ neither an entry nor a method raises UnsupportedError: never a plausible call wi
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect as SqlglotDialect
 
-from workbench.errors import UnsupportedError
+from workbench.errors import PlanError, UnsupportedError
 from workbench.plan_expressions import (
     Aggregation,
     Bound,
@@ -46,7 +47,27 @@ LEVELS |= {exp.Add: 6, exp.Sub: 6, exp.Mul: 7, exp.Div: 7, exp.Mod: 7, exp.DPipe
 LEVELS |= {exp.Neg: 9, exp.BitwiseNot: 9, exp.Collate: 10}
 _LEFT_GROUPING = (6, 7, 8)  # a - b - c needs no brackets; a = b = c gets them, engines differ
 
-Names = Callable[[Column], exp.Expr]  # what a column is in SQL at this place
+
+@dataclass
+class Names:
+    """What columns are in SQL at one place. here: key of a column -> tree. outer: the same of the query around."""
+
+    here: dict[tuple, exp.Expr]
+    outer: "Names | None" = None
+
+    def __call__(self, column: Column) -> exp.Expr:
+        if column.is_outer and self.outer is not None:
+            return self.outer.find(column)
+        return self.find(column)
+
+    def find(self, column: Column) -> exp.Expr:
+        """The nearest column of this name, from here outward."""
+        found = self.here.get((column.alias.lower() if column.alias else None, column.name.lower()))
+        if found is not None:
+            return found.copy()
+        if self.outer is None:
+            raise PlanError("unknown_column", f"no column {column.text!r} where it is read")
+        return self.outer.find(column)
 
 
 class Dialect:
