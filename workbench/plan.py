@@ -11,6 +11,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from workbench.errors import PlanError
+from workbench.plan_columns import (
+    Field,
+    Item,
+    check_alias,
+    check_items,
+    check_names,
+    check_no_aggregates,
+    find_field,
+    renamed,
+)
 from workbench.plan_expressions import (
     Aggregation,
     Column,
@@ -28,29 +38,6 @@ from workbench.schema import Schema, Table
 JOINS = ("inner", "left", "right", "full", "cross", "semi", "anti")
 SET_OPERATIONS = ("union", "intersect", "except")
 _VALUE_TYPES = {"integer": "integer", "real": "real", "text": "text", "numeric": "any", "blob": "any"}
-
-
-@dataclass(frozen=True)
-class Field:
-    """A column that an operator gives. alias: the table it is called by, or None."""
-
-    alias: str | None
-    name: str
-    type: str
-    affinity: str | None = None
-    collation: str | None = None
-
-    @property
-    def text(self) -> str:
-        return f"{self.alias}.{self.name}" if self.alias else self.name
-
-    @property
-    def key(self) -> tuple[str | None, str]:
-        return (self.alias.lower() if self.alias else None, self.name.lower())
-
-    def column(self, is_outer: bool = False) -> Column:
-        """An expression that reads this column."""
-        return Column(self.alias, self.name, self.type, self.affinity, self.collation, is_outer)
 
 
 class Relation:
@@ -146,7 +133,7 @@ class Values(Relation):
         for row in self.rows:
             if len(row) != len(self.names):
                 raise PlanError("type_error", f"values: a row of {len(row)} for {len(self.names)} column(s)")
-        _check_names(self.names)
+        check_names(self.names)
         self._check()
 
     @property
@@ -167,36 +154,12 @@ class Filter(Relation):
     condition: Expression
 
     def __post_init__(self):
-        _check_no_aggregates((self.condition,), "a filter")
+        check_no_aggregates((self.condition,), "a filter")
         self._check()
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
         return (self.condition,)
-
-
-@dataclass(frozen=True)
-class Item:
-    """An output column: an expression under a name. alias: only where a column keeps the table it is called by."""
-
-    value: Expression
-    name: str
-    alias: str | None = None
-
-    @classmethod
-    def keep(cls, column: Column) -> "Item":
-        """A column under its own name."""
-        return cls(replace(column, is_outer=False) if column.is_outer else column, column.name, column.alias)
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether it is a column under its own name."""
-        value = self.value
-        return isinstance(value, Column) and not value.is_outer and (value.alias, value.name) == (self.alias, self.name)
-
-    @property
-    def field(self) -> Field:
-        return Field(self.alias, self.name, self.value.type, self.value.affinity, _column_collation(self.value))
 
 
 @dataclass(frozen=True)
@@ -209,8 +172,8 @@ class Project(Relation):
     def __post_init__(self):
         if not self.items:
             raise PlanError("schema_violation", "a project without columns")
-        _check_items(self.items, self.input.fields)
-        _check_no_aggregates(self.expressions, "a project")
+        check_items(self.items, self.input.fields)
+        check_no_aggregates(self.expressions, "a project")
         self._check()
 
     @property
@@ -237,12 +200,14 @@ class Join(Relation):
         if not isinstance(self.right, Scan | Ref):
             raise PlanError("schema_violation", "a join's right side is a table or a named sub-pipeline")
         if (self.on is None) != (self.kind == "cross"):
-            raise PlanError("schema_violation", f"{self.kind} join {'without' if self.on is None else 'with'} condition")
+            raise PlanError(
+                "schema_violation", f"{self.kind} join {'without' if self.on is None else 'with'} condition"
+            )
         taken = {given.alias.lower() for given in self.left.fields if given.alias}
         if self.right.alias.lower() in taken:
             hint = f"taken: {', '.join(sorted(taken))}"
             raise PlanError("schema_violation", f"the alias {self.right.alias!r} is taken", hint=hint)
-        _check_no_aggregates(self.expressions, "a join's condition")
+        check_no_aggregates(self.expressions, "a join's condition")
         self._check()
 
     @property
@@ -273,8 +238,8 @@ class Aggregate(Relation):
             if not isinstance(item.value, Aggregation):
                 hint = "group by it, or take any_value, arg_min or arg_max of it"
                 raise PlanError("type_error", f"{item.name} is no aggregate function", hint=hint)
-        _check_items(self.keys + self.items, self.input.fields)
-        _check_no_aggregates(tuple(key.value for key in self.keys), "a group key")
+        check_items(self.keys + self.items, self.input.fields)
+        check_no_aggregates(tuple(key.value for key in self.keys), "a group key")
         seen = set()
         for given in self.fields:
             if given.key in seen:
@@ -306,7 +271,7 @@ class Window(Relation):
             if item.field.key in taken:
                 raise PlanError("schema_violation", f"the name {item.name!r} is taken in a window")
             taken.add(item.field.key)
-        _check_items(self.items, self.input.fields)
+        check_items(self.items, self.input.fields)
         self._check()
 
     @property
@@ -333,7 +298,7 @@ class Sort(Relation):
         for bound in (self.limit, self.offset):
             if bound is not None and any(not column.is_outer for column in _columns((bound,))):
                 raise PlanError("type_error", "a limit or an offset reads no columns")
-        _check_no_aggregates(self.expressions, "a sort")
+        check_no_aggregates(self.expressions, "a sort")
         self._check()
 
     @property
@@ -388,7 +353,7 @@ class As(Relation):
         if self.names and len(self.names) != len(self.input.fields):
             what = f"{len(self.names)} names for {len(self.input.fields)} columns"
             raise PlanError("type_error", what)
-        _check_names(self.names)
+        check_names(self.names)
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
@@ -464,44 +429,6 @@ class Plan:
         return draw(self)
 
 
-def find_field(given: Iterable[Field], alias: str | None, name: str) -> Field:
-    """The one field of a name. Without alias any table's column fits. Raises PlanError for none and for several."""
-    given = list(given)
-    wanted = name.lower()
-    found = [one for one in given if one.name.lower() == wanted and _fits(one, alias)]
-    if len(found) > 1:
-        exact = [one for one in found if one.alias is None] if alias is None else []
-        if len(exact) == 1:
-            return exact[0]
-    text = f"{alias}.{name}" if alias else name
-    if not found:
-        raise PlanError("unknown_column", f"no column {text!r}", hint=f"available: {_listed(given)}")
-    if len(found) > 1:
-        raise PlanError("unknown_column", f"the column {text!r} is ambiguous", hint=f"available: {_listed(found)}")
-    return found[0]
-
-
-def renamed(given: Iterable[Field], alias: str, names: tuple[str, ...] = ()) -> tuple[Field, ...]:
-    """Fields under one alias. A name that stands twice gets ":1" on, as in SQLite's subqueries."""
-    seen: dict[str, int] = {}
-    found = []
-    for number, one in enumerate(given):
-        name = names[number] if names else one.name
-        base, count = name, 0
-        while name.lower() in seen:
-            count += 1
-            name = f"{base}:{count}"
-        seen[name.lower()] = number
-        found.append(Field(alias, name, one.type, one.affinity, one.collation))
-    return tuple(found)
-
-
-def check_alias(alias: str) -> str:
-    if not alias or "." in alias or alias.startswith("'"):
-        raise PlanError("schema_violation", f"the alias {alias!r} is empty, holds a dot or begins with a quote")
-    return alias
-
-
 def walk_relations(relation: Relation) -> Iterator[Relation]:
     """The operator and all below it, also in subqueries, the last operator first."""
     yield relation
@@ -521,15 +448,6 @@ def rebuild(relation: Relation, change: Callable[[Relation], Relation]) -> Relat
     return replace(relation, input=change(relation.input)) if relation.inputs else relation
 
 
-def _fits(one: Field, alias: str | None) -> bool:
-    return alias is None or (one.alias is not None and one.alias.lower() == alias.lower())
-
-
-def _listed(given: list[Field], most: int = 40) -> str:
-    names = [one.text for one in given]
-    return ", ".join(names[:most]) + (f", ... ({len(names)} in all)" if len(names) > most else "") or "none"
-
-
 def _key(column: Column) -> tuple[str | None, str]:
     return (column.alias.lower() if column.alias else None, column.name.lower())
 
@@ -542,31 +460,3 @@ def _columns(expressions: Iterable[Expression]) -> Iterator[Column]:
 def _queries(expressions: Iterable[Expression]) -> Iterator[Relation]:
     for expression in expressions:
         yield from (part.query for part in walk(expression) if isinstance(part, Subquery | InQuery | Exists))
-
-
-def _column_collation(value: Expression) -> str | None:
-    return value.collation
-
-
-def _check_names(names: Iterable[str]) -> None:
-    for name in names:
-        if not name:
-            raise PlanError("schema_violation", "an empty column name")
-
-
-def _check_items(items: tuple[Item, ...], given: tuple[Field, ...]) -> None:
-    _check_names(item.name for item in items)
-    aliases = {one.alias.lower() for one in given if one.alias}
-    for item in items:
-        head = item.name.partition(".")[0].lower()
-        if item.alias is None and "." in item.name and head in aliases:
-            what = f"the output name {item.name!r} reads like a column of {head!r}"
-            raise PlanError("schema_violation", what)
-        if item.alias is not None and item.alias.lower() not in aliases:
-            raise PlanError("schema_violation", f"the output name {item.field.text!r} names no table of the input")
-
-
-def _check_no_aggregates(expressions: tuple[Expression, ...], where: str) -> None:
-    for expression in expressions:
-        if isinstance(expression, Aggregation | Over):
-            raise PlanError("type_error", f"{expression.name} stands directly in {where}")

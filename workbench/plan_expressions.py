@@ -20,6 +20,7 @@ CAST_TYPES = ("integer", "real", "numeric", "text", "blob")
 FRAME_UNITS = ("rows", "range", "groups")
 BOUNDS = ("unbounded preceding", "preceding", "current row", "following", "unbounded following")
 EXCLUSIONS = ("no others", "current row", "group", "ties")
+CHAINS = ("and", "or", "||")  # of any number of arguments: one inside another is the same as one longer one
 MAX_INTEGER = 2**63 - 1
 
 
@@ -51,7 +52,7 @@ class Column(Expression):
 class Literal(Expression):
     """A constant: None, int, float, str or bytes. type keeps 1 and 1.0 apart."""
 
-    value: None | int | float | str | bytes
+    value: int | float | str | bytes | None
     type: str = ""
 
     def __post_init__(self):
@@ -78,6 +79,9 @@ class Call(Expression):
         object.__setattr__(self, "name", function.name)
         for arg in self.args:
             _check_scalar(arg, self.name)
+        if self.name in CHAINS and any(isinstance(arg, Call) and arg.name == self.name for arg in self.args):
+            parts = (arg.args if isinstance(arg, Call) and arg.name == self.name else (arg,) for arg in self.args)
+            object.__setattr__(self, "args", tuple(part for group in parts for part in group))
 
     @property
     def type(self) -> str:
@@ -243,7 +247,9 @@ class Bound:
 
     def __post_init__(self):
         if self.side not in BOUNDS or (self.offset is not None) != (self.side in ("preceding", "following")):
-            raise PlanError("schema_violation", f"the frame bound {self.side!r}", hint=f"available: {', '.join(BOUNDS)}")
+            raise PlanError(
+                "schema_violation", f"the frame bound {self.side!r}", hint=f"available: {', '.join(BOUNDS)}"
+            )
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,9 @@ def parse(text: str) -> object:
             word.startswith(rest) for word in ("true", "false", "null", "-")
         )  # fmt: skip
         what = f"JSON stops at character {fault.pos}" if is_start and is_cut else f"no JSON: {fault.msg}"
-        raise PlanError("truncated" if is_start and is_cut else "not_json", what, where=_near(body, fault.pos)) from fault
+        raise PlanError(
+            "truncated" if is_start and is_cut else "not_json", what, where=_near(body, fault.pos)
+        ) from fault
     except RecursionError as fault:
         raise PlanError("schema_violation", f"nested deeper than {MAX_DEPTH} levels") from fault
     except ValueError as fault:  # Python's limit on the digits of an integer
@@ -136,7 +138,9 @@ class PlanReader:
                 relation = self._step(word, step, relation, outer, known)
             except PlanError as fault:
                 inner = f" > {fault.where}" if fault.where else ""
-                raise PlanError(fault.kind, fault.what, where=f"{number} ({_word(step)}){inner}", hint=fault.hint) from fault
+                raise PlanError(
+                    fault.kind, fault.what, where=f"{number} ({_word(step)}){inner}", hint=fault.hint
+                ) from fault
         if relation is None:
             raise PlanError("schema_violation", "nothing reads the named sub-pipelines")
         return With(tuple(definitions), relation) if definitions else relation
@@ -161,7 +165,9 @@ class PlanReader:
         """What a recursive sub-pipeline reads before its union, under the names that follow it."""
         if not isinstance(steps, list):
             raise PlanError("schema_violation", f"{shown(steps)} is no list of operators")
-        at = next((n for n, one in enumerate(steps) if isinstance(one, dict) and {"union", "union_all"} & set(one)), None)
+        at = next(
+            (n for n, one in enumerate(steps) if isinstance(one, dict) and {"union", "union_all"} & set(one)), None
+        )
         if not at:
             raise PlanError("unsupported", "a recursive sub-pipeline without a union")
         start = self.pipeline(steps[:at], outer, known)
@@ -174,7 +180,7 @@ class PlanReader:
             raise PlanError("schema_violation", f"{word} reads nothing, but does not come first")
         if not starts and relation is None:
             raise PlanError("schema_violation", f"{word} has nothing to read", hint="begin with a scan")
-        kind, _, is_join = word.partition("_join")
+        kind = word.removesuffix("_join")
         if word == "join" or word.endswith("_join"):
             return self._join("inner" if word == "join" else kind, word, step, relation, outer, known)
         base = word.removesuffix("_all")
@@ -201,7 +207,9 @@ class PlanReader:
 
     def _values(self, step: dict, relation: None, outer: tuple, known: Definitions) -> Relation:
         reader = self._expressions((), outer, known)
-        rows = tuple(tuple(reader.read(value) for value in _list(row, "a row")) for row in _list(step["values"], "values"))
+        rows = tuple(
+            tuple(reader.read(value) for value in _list(row, "a row")) for row in _list(step["values"], "values")
+        )
         names = _names(step) or tuple(f"column{number + 1}" for number in range(len(rows[0]) if rows else 0))
         return Values(rows, names)
 
@@ -262,7 +270,9 @@ class PlanReader:
 def _word(step: object) -> str:
     if not isinstance(step, dict):
         return "no object"
-    return next((key for key in step if key in OPERATORS and key not in ("as", "limit", "offset")), next(iter(step), "empty"))
+    return next(
+        (key for key in step if key in OPERATORS and key not in ("as", "limit", "offset")), next(iter(step), "empty")
+    )
 
 
 def _operator(step: object) -> str:

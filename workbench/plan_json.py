@@ -56,7 +56,9 @@ Fields = Iterable[Field]
 def write_plan(plan: Plan, is_versioned: bool = False) -> str:
     """The plan's JSON; see Plan.to_json."""
     steps = to_steps(plan.root)
-    return json.dumps({"plan": VERSION, "steps": steps} if is_versioned else steps, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(
+        {"plan": VERSION, "steps": steps} if is_versioned else steps, ensure_ascii=False, separators=(",", ":")
+    )
 
 
 def to_steps(relation: Relation) -> list[dict]:
@@ -185,9 +187,7 @@ def _items(items: tuple[Item, ...], given: Fields) -> list:
     found: list = []
     for item in items:
         value = _expression(item.value, given)
-        if item.is_kept and isinstance(value, str):
-            found.append(value)
-        elif item.is_kept:
+        if (item.is_kept and isinstance(value, str)) or item.is_kept:
             found.append(value)
         elif found and isinstance(found[-1], dict) and item.field.text not in found[-1]:
             found[-1][item.field.text] = value

@@ -211,15 +211,22 @@ class Writer:
         names = {item.field.key: tree for item, tree in zip(node.keys, trees, strict=True)}
         for item in node.items:
             names[item.field.key] = self.write(item.value, select, outer)
-        fields = node.fields
-        if extreme is not None and extreme not in [item.value for item in node.items]:
-            hidden = Field(None, "extreme", extreme.type)
-            names[hidden.key], fields = self.write(extreme, select, outer), (*fields, hidden)
         select.group = [tree.copy() for tree in trees]
         select.extreme = self.write(extreme, select, outer) if extreme is not None else None
-        select.stage, select.names, select.fields, select.has_star = Stage.GROUP, names, fields, False
+        select.stage, select.names, select.fields, select.has_star = Stage.GROUP, names, node.fields, False
         select.is_grouped = True
-        return select
+        return self._with_extreme(select, node)
+
+    def _with_extreme(self, select: Select, node: Aggregate) -> Select:
+        """Bare columns need their MIN or MAX in the same SELECT: one that the plan does not have is added, and dropped."""
+        values = [item.value for item in node.items]
+        if select.extreme is None or any(value.name in ("min", "max") for value in values):
+            return select
+        hidden = Field(None, "extreme", "any")
+        select.names[hidden.key], select.fields = select.extreme, (*node.fields, hidden)
+        wrapped = self.wrap(select)
+        wrapped.fields = node.fields
+        return wrapped
 
     def _group_key(self, item: Item, select: Select, outer: Names | None) -> exp.Expr:
         tree = self.write(item.value, select, outer)

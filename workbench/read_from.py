@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from workbench.errors import PlanError, UnsupportedError
-from workbench.plan import As, Join, Ref, Relation, Scan, Values
+from workbench.plan import As, Item, Join, Project, Ref, Relation, Scan, Values, renamed
 from workbench.plan_expressions import Call, Column, Expression, Literal
 from workbench.resolve_names import ROWID_NAMES, Scope, place
 from workbench.schema import Table
@@ -56,7 +56,9 @@ class FromReader:
                 raise UnsupportedError("USING in a join in brackets", where=place(node, self.reader.sql))
             return inner
         if isinstance(node, exp.Subquery | exp.Values):
-            query = self.reader.read_query(node.this if isinstance(node, exp.Subquery) else node, outer)
+            query = with_unique_names(
+                self.reader.read_query(node.this if isinstance(node, exp.Subquery) else node, outer)
+            )
             alias = _free_alias(node.alias or "q", scope)
             if is_first:
                 return As(query, alias)
@@ -120,10 +122,7 @@ class FromReader:
             names = [one.name for one in right.fields if one.name.lower() in here and one.key not in hidden]
         on = join.args.get("on")
         is_true = isinstance(on, exp.Boolean) and bool(on.this)
-        if names:
-            condition = self._using(names, scope, right, side or "inner", join)
-        else:
-            condition = None
+        condition = self._using(names, scope, right, side or "inner", join) if names else None
         scope.fields = left.fields + right.fields
         if on is not None and not names and not (is_true and not side):
             try:
@@ -140,7 +139,9 @@ class FromReader:
         parts = []
         for name in names:
             node = exp.column(exp.to_identifier(name))
-            one = self.reader.expressions.read(node, Scope(fields=scope.fields, merged=scope.merged, hidden=scope.hidden))
+            one = self.reader.expressions.read(
+                node, Scope(fields=scope.fields, merged=scope.merged, hidden=scope.hidden)
+            )
             found = [given for given in right.fields if given.name.lower() == name.lower()]
             if not found:
                 raise PlanError("unknown_column", f"USING of {name!r}", where=place(join, self.reader.sql))
@@ -154,6 +155,17 @@ class FromReader:
             if side in ("right", "full") and isinstance(one, Column):
                 scope.aliases.setdefault(name.lower(), scope.merged[name.lower()])
         return parts[0] if len(parts) == 1 else Call("and", tuple(parts))
+
+
+def with_unique_names(query: Relation) -> Relation:
+    """The query, its columns under names of their own, as what reads it in FROM will call them."""
+    names = [one.name for one in renamed(query.fields, "q")]
+    if [one.name for one in query.fields] == names:
+        return query
+    below, items = (query.input, query.items) if isinstance(query, Project) else (query, None)
+    items = items or tuple(Item.keep(one.column()) for one in query.fields)
+    pairs = zip(items, names, strict=True)
+    return Project(below, tuple(item if item.name == name else Item(item.value, name) for item, name in pairs))
 
 
 def _free_alias(alias: str, scope: Scope) -> str:

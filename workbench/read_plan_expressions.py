@@ -170,7 +170,9 @@ class ExpressionReader:
         options = args.pop() if args and isinstance(args[-1], dict) else {}
         unknown = [word for word in options if word not in words]
         if unknown:
-            raise PlanError("schema_violation", f"the key {unknown[0]!r} in a {what}", hint=f"known: {', '.join(words)}")
+            raise PlanError(
+                "schema_violation", f"the key {unknown[0]!r} in a {what}", hint=f"known: {', '.join(words)}"
+            )
         return name.lower(), args, options
 
     def aggregation(self, call: object) -> Aggregation:
@@ -209,7 +211,7 @@ class ExpressionReader:
         return Bound(bound)
 
     def sort_key(self, key: object) -> SortKey:
-        """"T1.n desc nulls last", or ["desc", expression]."""
+        """ "T1.n desc nulls last", or ["desc", expression]."""
         if isinstance(key, list) and key and isinstance(key[0], str) and (order := _direction(key[0].lower().split())):
             if len(key) != 2:
                 raise PlanError("schema_violation", f"{shown(key)} is no sort key", hint='["desc", expression]')

@@ -48,7 +48,17 @@ class SelectReader:
         self.reader = reader
 
     def read(self, select: exp.Select, outer: Scope | None) -> Relation:
-        for part in ("qualify", "cluster", "sort", "distribute", "into", "sample", "connect", "prewhere", "operation_modifiers"):
+        for part in (
+            "qualify",
+            "cluster",
+            "sort",
+            "distribute",
+            "into",
+            "sample",
+            "connect",
+            "prewhere",
+            "operation_modifiers",
+        ):
             if select.args.get(part):
                 raise UnsupportedError(part.upper(), where=place(select, self.reader.sql))
         relation, scope, late = self.reader.sources.read(select, outer)
@@ -89,7 +99,9 @@ class SelectReader:
             alias = node.alias if isinstance(node, exp.Alias) else None
             inner = node.this if isinstance(node, exp.Alias) else node
             value = self.reader.expressions.read(inner, scope)
-            name = alias or (value.name if isinstance(value, Column) and value.alias not in (AGGREGATE, WINDOW) else None)
+            name = alias or (
+                value.name if isinstance(value, Column) and value.alias not in (AGGREGATE, WINDOW) else None
+            )
             outputs.append(Output(value, name, bool(alias)))
         if not outputs:
             raise PlanError("type_error", "an empty select list", where=place(select, self.reader.sql))
@@ -205,8 +217,10 @@ class SelectReader:
         items = []
         for number, output in enumerate(outputs):
             value, name = output.value, output.name
-            if isinstance(value, Column) and not value.is_outer and (
-                name is None or name.lower() == value.name.lower() or not _is_plain(name)
+            if (
+                isinstance(value, Column)
+                and not value.is_outer
+                and (name is None or name.lower() == value.name.lower() or not _is_plain(name))
             ):
                 items.append(Item.keep(value))
                 continue
@@ -247,8 +261,10 @@ class SelectReader:
 def _projected(relation: Relation, items: list[Item], is_star: bool) -> Relation:
     """A projection to exactly what is there is none."""
     fields = relation.fields
-    if is_star and len(fields) == len(items) and all(
-        item.is_kept and item.field.key == one.key for item, one in zip(items, fields, strict=True)
+    if (
+        is_star
+        and len(fields) == len(items)
+        and all(item.is_kept and item.field.key == one.key for item, one in zip(items, fields, strict=True))
     ):
         return relation
     return Project(relation, tuple(items))
@@ -284,7 +300,12 @@ def _exact_names(alias: str, outputs: list[Output]) -> dict[str, str]:
     """Place-holder's name -> the alias of the first output that is exactly this call."""
     found: dict[str, str] = {}
     for output in outputs:
-        if isinstance(output.value, Column) and output.value.alias == alias and output.is_alias and _is_plain(output.name):
+        if (
+            isinstance(output.value, Column)
+            and output.value.alias == alias
+            and output.is_alias
+            and _is_plain(output.name)
+        ):
             found.setdefault(output.value.name, output.name)
     return found
 
@@ -307,4 +328,3 @@ def _check_no_holders(value: Expression, where: str) -> None:
     for part in walk(value):
         if isinstance(part, Column) and part.alias in (AGGREGATE, WINDOW):
             raise PlanError("type_error", f"misuse of an {part.alias.split()[0]} in {where}")
-

@@ -63,7 +63,9 @@ def resolve(node: exp.Column, scope: Scope, sql: str) -> Expression:
     text = f"{alias}.{name}" if alias else name
     names = [one.text for one in scope.fields if (*one.key,) not in scope.hidden]
     shown = ", ".join(names[:40]) + (", ..." if len(names) > 40 else "")
-    raise PlanError("unknown_column", f"no column {text!r}", where=place(node, sql), hint=f"available: {shown or 'none'}")
+    raise PlanError(
+        "unknown_column", f"no column {text!r}", where=place(node, sql), hint=f"available: {shown or 'none'}"
+    )
 
 
 def _in_scope(scope: Scope, alias: str | None, name: str) -> Expression | None:

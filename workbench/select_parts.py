@@ -49,7 +49,7 @@ class Select:
         """Whether * gives exactly the wanted columns."""
         own = [one.name.lower() for one in self.fields]
         is_whole = self.has_star and not self.is_grouped and own == [name.lower() for name in names]
-        return is_whole and len(set(own)) == len(own) or is_whole and not self.is_distinct and own == names
+        return (is_whole and len(set(own)) == len(own)) or (is_whole and not self.is_distinct and own == names)
 
     def joined(self, fields: tuple[Field, ...], names: dict[tuple, exp.Expr], has_star: bool) -> "Select":
         return replace(self, fields=fields, names=names, has_star=has_star, joins=list(self.joins))

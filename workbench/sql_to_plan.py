@@ -16,7 +16,7 @@ from sqlglot import exp
 from workbench.errors import PlanError, UnsupportedError
 from workbench.plan import As, Definition, Field, Plan, Relation, SetOperation, Sort, Values, With
 from workbench.plan_expressions import Expression, Literal, SortKey
-from workbench.read_from import FromReader
+from workbench.read_from import FromReader, with_unique_names
 from workbench.read_select import SelectReader
 from workbench.resolve_names import Scope, place
 from workbench.schema import Schema
@@ -119,7 +119,7 @@ class Reader:
                 self._read_recursive(cte, name, columns, outer)
                 continue
             query = self.read_query(cte.this, outer)
-            query = As(query, name, columns) if columns else query
+            query = As(query, name, columns) if columns else with_unique_names(query)
             final = self.pipeline.add(name, query)
             self.visible[name.lower()] = (final, query.fields)
 
@@ -127,7 +127,9 @@ class Reader:
         """WITH RECURSIVE: the start is read first, since it gives the columns that the step reads."""
         tree = cte.this
         if type(tree) is not exp.Union or any(tree.args.get(part) for part in ("order", "limit", "offset")):
-            raise UnsupportedError(f"WITH RECURSIVE {name} with ORDER BY, LIMIT or no UNION", where=place(cte, self.sql))
+            raise UnsupportedError(
+                f"WITH RECURSIVE {name} with ORDER BY, LIMIT or no UNION", where=place(cte, self.sql)
+            )
         if _reads(tree.this, name):
             raise UnsupportedError(f"WITH RECURSIVE {name} with several steps", where=place(cte, self.sql))
         start = self.read_query(tree.this, outer)
@@ -204,4 +206,3 @@ def _position(given: tuple[Field, ...], name: str, alias: str) -> int | None:
 
 def _reads(tree: exp.Expr, name: str) -> bool:
     return any(table.name.lower() == name.lower() and not table.db for table in tree.find_all(exp.Table))
-
