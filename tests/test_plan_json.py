@@ -31,9 +31,9 @@ def database(tmp_path_factory):
 # id -> steps, rows on SQLite. What models write and no SQL gives.
 PLANS = {
     "the form that measured well": (
-        '[{"scan":"emp","as":"T1"},{"join":"dept","as":"T2","on":["=","T1.dept_id","T2.id"]},'
+        ('[{"scan":"emp","as":"T1"},{"join":"dept","as":"T2","on":["=","T1.dept_id","T2.id"]},'
         '{"filter":[">","T1.salary",400]},{"aggregate":{"n":["count"]},"by":["T2.city"]},'
-        '{"sort":["n desc"],"limit":5},{"project":["T2.city","n"]}]',
+        '{"sort":["n desc"],"limit":5},{"project":["T2.city","n"]}]'),
         [("Oslo", 4)],
     ),
     "names in another case": ('[{"scan":"EMP"},{"filter":["=","NAME","\'Bob\'"]},{"project":["Emp.ID"]}]', [(3,)]),
@@ -43,8 +43,8 @@ PLANS = {
     "semi join": ('[{"scan":"dept","as":"d"},{"semi_join":"emp","as":"e","on":["=","e.dept_id","d.id"]},{"project":["d.id"]}]', [(1,), (2,)]),
     "anti join": ('[{"scan":"dept","as":"d"},{"anti_join":"emp","as":"e","on":["=","e.dept_id","d.id"]},{"project":["d.id"]}]', [(3,)]),
     "filter before join": (
-        '[{"scan":"dept","as":"d"},{"filter":["=","d.city","\'Rome\'"]},'
-        '{"left_join":"emp","as":"e","on":["=","e.dept_id","d.id"]},{"project":["d.id","e.id"]}]',
+        ('[{"scan":"dept","as":"d"},{"filter":["=","d.city","\'Rome\'"]},'
+        '{"left_join":"emp","as":"e","on":["=","e.dept_id","d.id"]},{"project":["d.id","e.id"]}]'),
         [(3, None)],
     ),
     "filter after limit": (f'[{SCAN},{{"sort":["e.id"],"limit":3}},{{"filter":[">","e.id",2]}},{{"project":["e.id"]}}]', [(3,)]),
@@ -53,8 +53,8 @@ PLANS = {
     "sort by what a project dropped is before it": (f'[{SCAN},{{"sort":[["desc",["-","e.id"]]],"limit":1}},{{"project":["e.name"]}}]', [("Anna",)]),
     "order of nulls": (f'[{SCAN},{{"sort":["e.salary asc nulls last","e.id"]}},{{"project":["e.id"]}}]', [(4,), (1,), (6,), (2,), (5,), (3,)]),
     "sub-pipeline used twice": (
-        '[{"with":"t","steps":[{"scan":"emp"},{"aggregate":{"s":["sum","bonus"]},"by":["dept_id"]}]},'
-        '{"scan":"t","as":"a"},{"join":"t","as":"b","on":["<","a.s","b.s"]},{"project":["a.s","b.s"]},{"sort":["a.s","b.s"]}]',
+        ('[{"with":"t","steps":[{"scan":"emp"},{"aggregate":{"s":["sum","bonus"]},"by":["dept_id"]}]},'
+        '{"scan":"t","as":"a"},{"join":"t","as":"b","on":["<","a.s","b.s"]},{"project":["a.s","b.s"]},{"sort":["a.s","b.s"]}]'),
         [(0, 50), (0, 103), (50, 103)],
     ),
     "arg_max without its max": (f'[{SCAN},{{"aggregate":{{"who":["arg_max","e.name","e.salary"]}},"by":["e.dept_id"]}},{{"sort":["who"]}}]', [(None, None), (1, "anna"), (2, "Ärger")]),

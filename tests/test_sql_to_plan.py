@@ -69,10 +69,14 @@ def test_refused_by_name(database, sql, kind, words):
 
 READABLE = {
     "one select": (
-        "select T1.name from emp as T1 join dept as T2 on T1.dept_id = T2.id where T2.city = 'Oslo' "
-        "group by T1.name having count(*) > 0 order by count(*) desc limit 1",
-        "SELECT T1.name FROM emp AS T1 INNER JOIN dept AS T2 ON T1.dept_id = T2.id WHERE T2.city = 'Oslo' "
-        "GROUP BY T1.name HAVING COUNT(*) > 0 ORDER BY COUNT(*) DESC LIMIT 1",
+        (
+            "select T1.name from emp as T1 join dept as T2 on T1.dept_id = T2.id where T2.city = 'Oslo' "
+            "group by T1.name having count(*) > 0 order by count(*) desc limit 1"
+        ),
+        (
+            "SELECT T1.name FROM emp AS T1 INNER JOIN dept AS T2 ON T1.dept_id = T2.id WHERE T2.city = 'Oslo' "
+            "GROUP BY T1.name HAVING COUNT(*) > 0 ORDER BY COUNT(*) DESC LIMIT 1"
+        ),
     ),
     "negations": (
         "SELECT id FROM emp WHERE NOT id IN (1) AND NOT name LIKE 'a%' AND NOT salary IS NULL",
