@@ -33,11 +33,10 @@ from workbench.plan_expressions import (
     walk,
 )
 from workbench.plan_functions import union_type
-from workbench.schema import Schema, Table
+from workbench.schema import Schema, Table, declared_kind
 
 JOINS = ("inner", "left", "right", "full", "cross", "semi", "anti")
 SET_OPERATIONS = ("union", "intersect", "except")
-_VALUE_TYPES = {"integer": "integer", "real": "real", "text": "text", "numeric": "any", "blob": "any"}
 
 
 class Relation:
@@ -88,7 +87,7 @@ class Scan(Relation):
     def of(cls, table: Table, alias: str | None = None, has_rowid: bool = False) -> "Scan":
         alias = check_alias(alias or table.name.replace(".", "_"))
         columns = tuple(
-            Field(alias, column.name, _VALUE_TYPES[column.affinity], column.affinity) for column in table.columns
+            Field(alias, column.name, declared_kind(column.type), column.affinity) for column in table.columns
         )
         return cls(table.name, alias, columns, has_rowid)
 

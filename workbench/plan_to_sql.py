@@ -11,6 +11,7 @@ from sqlglot import exp
 from workbench.dialects import get_dialect
 from workbench.dialects.base import Names
 from workbench.errors import UnsupportedError
+from workbench.lower import lower
 from workbench.plan import (
     Aggregate,
     As,
@@ -41,7 +42,8 @@ _SET_KINDS = {"union": exp.Union, "intersect": exp.Intersect, "except": exp.Exce
 def plan_to_sql(plan: Plan, dialect: str = "sqlite", is_pretty: bool = False) -> str:
     """The SQL of a plan. is_pretty: on several lines."""
     writer = Writer(plan, dialect)
-    return writer.dialect.sql(writer.query(plan.root, None), is_pretty)
+    root = plan.root if writer.dialect.is_native else lower(plan.root)
+    return writer.dialect.sql(writer.query(root, None), is_pretty)
 
 
 class Writer:
@@ -193,7 +195,8 @@ class Writer:
         joined = left.joined(node.fields, {**right.names, **left.names}, has_star)
         on = self.write(node.on, joined, outer) if node.on is not None else None
         side = node.kind.upper() if node.kind in ("left", "right", "full") else None
-        joined.joins.append(exp.Join(this=right.source, side=side, kind=None if side else "INNER", on=on))
+        kind = None if side else self.dialect.cross_join if on is None else "INNER"
+        joined.joins.append(exp.Join(this=right.source, side=side, kind=kind, on=on))
         return joined
 
     def _half_join(self, node: Join, left: Select, right: Select, outer: Names | None) -> Select:

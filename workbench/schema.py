@@ -50,6 +50,20 @@ def affinity_of(declared: str) -> str:
     return "numeric"
 
 
+def declared_kind(declared_type: str) -> str:
+    """The kind that a column's declared type leads one to expect; SQLite's affinity rules, with dates as text.
+
+    Without a type: text. Numeric affinity (DECIMAL, BOOLEAN, NUMERIC, ...): real, save BOOLEAN.
+    https://www.sqlite.org/datatype3.html#determination_of_column_affinity
+    """
+    declared = declared_type.lower()
+    if "int" in declared or "bool" in declared:
+        return "integer"
+    if not declared or any(part in declared for part in ("char", "clob", "text", "date", "time")):
+        return "text"
+    return "blob" if "blob" in declared else "real"
+
+
 @dataclass(frozen=True)
 class ForeignKey:
     """columns and target_columns pair up. is_declared: in the database's own DDL, not only in tables.json."""

@@ -14,6 +14,7 @@ from typing import ClassVar
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect as SqlglotDialect
 
+from workbench.core_functions import Core, TypedAggregation, TypedOver
 from workbench.errors import PlanError, UnsupportedError
 from workbench.plan_expressions import (
     Aggregation,
@@ -79,6 +80,7 @@ class Dialect:
     types: ClassVar[dict[str, str]] = {}  # plan_expressions.CAST_TYPES -> the engine's type
     functions: ClassVar[dict[str, str]] = {}  # plan function -> the engine's function of the same meaning and order
     is_native: ClassVar[bool] = False  # has SQLite's own semantics: nothing is lowered
+    cross_join: ClassVar[str] = "CROSS"
     has_bare_columns: ClassVar[bool] = False  # takes unaggregated columns from the row of the one MIN or MAX
 
     def __init__(self, write_query: Callable):
@@ -218,6 +220,22 @@ class Dialect:
     def write_exists(self, value: Exists, names: Names) -> exp.Expr:
         return exp.Exists(this=self.write_query(value.query, names))
 
+    def write_core(self, value: Core, names: Names) -> exp.Expr:
+        """A core function's call: its method, else its entry in `functions`."""
+        word = _METHODS.get(value.name, value.name).replace(" ", "_")
+        method = getattr(self, f"core_{word}", None)
+        if method is not None:
+            return method(value, names)
+        if value.name not in self.functions:
+            raise UnsupportedError(f"the core function {value.name}", where=self.name)
+        return self.call(self.functions[value.name], [self.write(arg, names) for arg in value.args])
+
+    def write_typedaggregation(self, value: TypedAggregation, names: Names) -> exp.Expr:
+        return self.write_aggregation(value, names)
+
+    def write_typedover(self, value: TypedOver, names: Names) -> exp.Expr:
+        return self.write_over(value, names)
+
     def write_aggregation(self, value: Aggregation, names: Names) -> exp.Expr:
         method = getattr(self, f"write_{value.name}", None)
         if method is not None:
@@ -273,7 +291,10 @@ class Dialect:
 
 
 # operators that are no words -> the method's name
-_METHODS = {"||": "concat", "+": "plus", "-": "minus", "~": "bit_not"}
+_METHODS = {
+    "||": "concat", "+": "plus", "-": "minus", "*": "times", "~": "bit_not", "&": "bit_and", "|": "bit_or",
+    "<<": "shift_left", ">>": "shift_right",
+}  # fmt: skip
 
 
 def bracketed(tree: exp.Expr, level: int) -> exp.Expr:

@@ -39,6 +39,7 @@ class SQLite(Dialect):
         if name.isidentifier() and name not in _OWN
     }
     is_native = True
+    cross_join = "INNER"  # CROSS forbids SQLite to reorder the tables
     has_bare_columns = True
 
     def write_position(self, value: Call, names: Names) -> exp.Expr:
