@@ -12,7 +12,7 @@ from dataclasses import replace
 from workbench.core_functions import Core, TypedAggregation, TypedOver
 from workbench.errors import UnsupportedError
 from workbench.plan import Aggregate, Filter, Project, Relation, Sort, Values, With
-from workbench.plan_columns import Field
+from workbench.plan_columns import Field, Item
 from workbench.plan_expressions import (
     Aggregation,
     Call,
@@ -159,22 +159,33 @@ class Expressions:
         return parts[0] if len(parts) == 1 else Core("or", tuple(parts), "condition")
 
     def _in_query(self, e: InQuery) -> Expression:
+        """Each value and its column are brought to one type, as `=` would."""
         query = self.lower_query(e.query, self.scope)
-        values = []
+        values, columns = [], []
         for x, given in zip(e.values, query.fields, strict=True):
-            value = self.value(x)
-            kinds = {value.type in NUMBERS, given.type in NUMBERS}
-            if "null" not in (value.type, given.type) and (
-                len(kinds) == 2 or (kinds == {False} and value.type != given.type)
-            ):
-                if x.affinity == "text" or (
-                    (x.affinity is None and given.affinity == "text") and value.type in NUMBERS
-                ):
-                    value = text(value)
-                if value.type != given.type:
-                    raise UnsupportedError(f"IN of {value.type} among {given.type} outside SQLite")
+            value, column = self._paired(x, given)
             values.append(value)
+            columns.append(column)
+        if columns != [given.column() for given in query.fields]:
+            names = [given.name for given in query.fields]
+            query = Project(query, tuple(Item(c, name) for c, name in zip(columns, names, strict=True)))
         return InQuery(tuple(values), query)
+
+    def _paired(self, x: Expression, given: Field) -> tuple[Expression, Expression]:
+        value, column = self.value(x), given.column()
+        is_number = (value.type in NUMBERS, given.type in NUMBERS)
+        if "null" in (value.type, given.type) or is_number == (True, True) or value.type == given.type:
+            return value, column
+        if "blob" not in (value.type, given.type):
+            if is_number[0] and x.affinity in NUMERIC_AFFINITIES:
+                return value, Core("number_of_text", (column,), "real")
+            if is_number[0] and given.affinity == "text":
+                return text(value), column
+            if is_number[1] and given.affinity in NUMERIC_AFFINITIES:
+                return Core("number_of_text", (value,), "real"), column
+            if is_number[1] and x.affinity == "text":
+                return value, text(column)
+        raise UnsupportedError(f"IN of {value.type} among {given.type} outside SQLite")
 
     def _condition_like(self, e: Call) -> Expression:
         return Core("like", tuple(text(self.value(arg)) for arg in e.args), "condition")

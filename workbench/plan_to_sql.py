@@ -296,6 +296,8 @@ class Writer:
             tree = tree if tree is not None else self.write(key.value, select, outer)
             order.append(self.dialect.order_by(tree, key))
         bounds = [self.write(b, select, outer) if b is not None else None for b in (node.limit, node.offset)]
+        if bounds[0] is None and bounds[1] is not None and self.dialect.needs_limit:
+            bounds[0] = exp.Neg(this=exp.Literal.number(1))
         if is_compound:
             select.query = select.query.copy()
             _bound(select.query, order, *bounds)
@@ -341,8 +343,6 @@ class Writer:
 def _bound(tree: exp.Expr, order: list[exp.Expr], limit: exp.Expr | None, offset: exp.Expr | None) -> None:
     if order:
         tree.set("order", exp.Order(expressions=order))
-    if limit is None and offset is not None:
-        limit = exp.Neg(this=exp.Literal.number(1))
     if limit is not None:
         tree.set("limit", exp.Limit(expression=limit))
     if offset is not None:

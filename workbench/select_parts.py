@@ -92,11 +92,8 @@ class Select:
             tree.set("having", exp.Having(this=_all(self.having)))
         if self.order:
             tree.set("order", exp.Order(expressions=self.order))
-        limit = self.limit
-        if limit is None and self.offset is not None:
-            limit = exp.Neg(this=exp.Literal.number(1))
-        if limit is not None:
-            tree.set("limit", exp.Limit(expression=limit))
+        if self.limit is not None:
+            tree.set("limit", exp.Limit(expression=self.limit))
         if self.offset is not None:
             tree.set("offset", exp.Offset(expression=self.offset))
         return tree

@@ -81,6 +81,7 @@ class Dialect:
     functions: ClassVar[dict[str, str]] = {}  # plan function -> the engine's function of the same meaning and order
     is_native: ClassVar[bool] = False  # has SQLite's own semantics: nothing is lowered
     cross_join: ClassVar[str] = "CROSS"
+    needs_limit: ClassVar[bool] = False  # OFFSET only after LIMIT, of which -1 is none
     has_bare_columns: ClassVar[bool] = False  # takes unaggregated columns from the row of the one MIN or MAX
 
     def __init__(self, write_query: Callable):

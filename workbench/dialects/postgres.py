@@ -10,7 +10,7 @@ from typing import ClassVar
 from sqlglot import exp
 
 from workbench.core_functions import Core
-from workbench.dialects.base import Names
+from workbench.dialects.base import Names, bracketed
 from workbench.dialects.typed import TypedDialect
 from workbench.errors import UnsupportedError
 from workbench.plan_expressions import Aggregation, Expression, Literal, SortKey
@@ -82,6 +82,13 @@ class Postgres(TypedDialect):
 
     def core_is_number(self, value: Core, names: Names) -> exp.Expr:
         return self._matches(self._within(value.args[0], names, 4), rf"^\s*{_NUMBER}\s*$")
+
+    def core_number_of_text(self, value: Core, names: Names) -> exp.Expr:
+        this = self.write(value.args[0], names)
+        is_number = self._matches(bracketed(this.copy(), 4), rf"^\s*{_NUMBER}\s*$")
+        nan = self.cast(exp.Literal.string("NaN"), "real")
+        is_text = exp.Not(this=exp.Is(this=bracketed(this.copy(), 4), expression=exp.Null()))
+        return exp.Case(ifs=[exp.If(this=is_number, true=self.cast(this, "real")), exp.If(this=is_text, true=nan)])
 
     def _leading(self, value: Core, names: Names, pattern: str, kind: str) -> exp.Expr:
         """The start of a text that fits a pattern, as a number; 0 without one, NULL for NULL."""

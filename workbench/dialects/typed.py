@@ -10,7 +10,7 @@ from sqlglot import exp
 from workbench.core_functions import Core
 from workbench.dialects.base import BINARY, Dialect, Names, bracketed
 from workbench.errors import UnsupportedError
-from workbench.plan_expressions import Aggregation, Column, Exists, InQuery, Literal
+from workbench.plan_expressions import Aggregation, Column, Literal, SortKey
 
 
 class TypedDialect(Dialect):
@@ -22,6 +22,17 @@ class TypedDialect(Dialect):
         "percent_rank": "PERCENT_RANK", "cume_dist": "CUME_DIST", "ntile": "NTILE", "lag": "LAG", "lead": "LEAD",
         "first_value": "FIRST_VALUE", "last_value": "LAST_VALUE", "nth_value": "NTH_VALUE", "coalesce": "COALESCE",
     }  # fmt: skip
+
+    has_large_nulls: ClassVar[bool] = True  # sqlglot writes NULLS FIRST or LAST where it is not the engine's default
+
+    def order_by(self, tree: exp.Expr, key: SortKey) -> exp.Ordered:
+        """A count is never NULL, so it needs no word on where NULLs go."""
+        is_count = isinstance(tree, exp.Anonymous) and tree.name == self.functions["count"]
+        if not is_count:
+            return super().order_by(tree, key)
+        default = exp.Ordered(this=tree, desc=key.is_descending or None)
+        default.set("nulls_first", key.is_descending == self.has_large_nulls)
+        return default
 
     def cast(self, tree: exp.Expr, kind: str) -> exp.Expr:
         return exp.Cast(this=tree, to=exp.Var(this=self.types[kind]))
@@ -139,12 +150,6 @@ class TypedDialect(Dialect):
     def write_total(self, value: Aggregation, names: Names) -> exp.Expr:
         tree = self._filtered(self._aggregate_call("sum", value.args, value.is_distinct, names), value.where, names)
         return self.call("COALESCE", [tree, self.cast(exp.Literal.number(0), "real")])
-
-    def write_inquery(self, value: InQuery, names: Names) -> exp.Expr:
-        return super().write_inquery(value, names)
-
-    def write_exists(self, value: Exists, names: Names) -> exp.Expr:
-        return super().write_exists(value, names)
 
     def write_collate(self, value, names: Names) -> exp.Expr:
         raise UnsupportedError("a collation that was not lowered", where=self.name)
