@@ -29,7 +29,7 @@ def test_operators(word):
     assert re.search(rf'[{{"`,]{word.removesuffix("_all")}["`:]', TEXT), word
 
 
-@pytest.mark.parametrize("word", [word for word in SPECIAL])
+@pytest.mark.parametrize("word", list(SPECIAL))
 def test_special_forms(word):
     assert f'["{word}"' in TEXT
 

@@ -85,7 +85,8 @@ class Writer:
         """The select as a query in FROM of a new one."""
         alias = alias or self._free_alias()
         names = names or [one.name for one in renamed(select.fields, alias)]
-        source = exp.Subquery(this=self.finish(select, names), alias=self._alias(alias))
+        named = names if isinstance(select.query, exp.Values) and not self.dialect.is_native else ()
+        source = exp.Subquery(this=self.finish(select, names), alias=self._alias(alias, tuple(named)))
         wrapped = Select(fields=select.fields, source=source)
         for one, name in zip(select.fields, names, strict=True):
             wrapped.names.setdefault(one.key, self.dialect.column(alias, name))
@@ -235,6 +236,8 @@ class Writer:
         tree = self.write(item.value, select, outer)
         if isinstance(item.value, Literal) and isinstance(item.value.value, int):
             return exp.Add(this=tree, expression=exp.Literal.number(0))  # GROUP BY 1 would be a column's place
+        if isinstance(item.value, Literal) and not self.dialect.is_native:
+            return exp.Cast(this=tree, to=exp.Var(this=self.dialect.types["text"]))  # no constant stands there
         return tree
 
     def _extreme(self, node: Aggregate) -> Aggregation | None:

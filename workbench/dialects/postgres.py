@@ -27,6 +27,7 @@ KEYWORDS = """
 """
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _TIME = r"^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?$"
+_TIME_OF_DAY = r"^\d\d:\d\d(:\d\d(\.\d+)?)?$"
 _FORMATS = {"Y": "YYYY", "m": "MM", "d": "DD", "H": "HH24", "M": "MI", "S": "SS", "j": "DDD", "f": "SS.MS"}
 
 
@@ -93,9 +94,13 @@ class Postgres(TypedDialect):
     def _leading(self, value: Core, names: Names, pattern: str, kind: str) -> exp.Expr:
         """The start of a text that fits a pattern, as a number; 0 without one, NULL for NULL."""
         this = self.write(value.args[0], names)
-        part = self.call("SUBSTRING", [this, exp.Literal.string(rf"^\s*({pattern})")])
+        part = self._first_match(this, rf"^\s*({pattern})")
         zero = self.call("COALESCE", [self.cast(part, kind), exp.Literal.number(0)])
         return exp.Case(ifs=[exp.If(this=exp.Not(this=exp.Is(this=this.copy(), expression=exp.Null())), true=zero)])
+
+    def _first_match(self, tree: exp.Expr, pattern: str) -> exp.Expr:
+        """What the pattern's group matches, NULL if it does not."""
+        return self.call("SUBSTRING", [tree, exp.Literal.string(pattern)])
 
     def core_real_of_text(self, value: Core, names: Names) -> exp.Expr:
         return self._leading(value, names, _NUMBER, "real")
@@ -149,16 +154,28 @@ class Postgres(TypedDialect):
         """The timestamp that a text and modifiers mean, NULL where the text is no time."""
         this, *modifiers = value.args
         if isinstance(this, Literal) and this.value == "now":
-            tree: exp.Expr = exp.Cast(this=exp.Literal.string("now"), to=exp.Var(this="TIMESTAMP"))
-        elif isinstance(this, Literal) and re.match(_TIME, this.value or ""):
-            tree = exp.Cast(this=exp.Literal.string(this.value), to=exp.Var(this="TIMESTAMP"))
+            tree: exp.Expr = self.call("TIMEZONE", [exp.Literal.string("UTC"), self.call("NOW", [])])
+        elif isinstance(this, Literal):
+            tree = self._constant_moment(this.value)
         else:
             text = self.write(this, names)
-            moment = exp.Cast(this=text, to=exp.Var(this="TIMESTAMP"))
-            tree = exp.Case(ifs=[exp.If(this=self._matches(text.copy(), _TIME), true=moment)])
+            whole = exp.Cast(this=text, to=exp.Var(this="TIMESTAMP"))
+            dated = exp.DPipe(this=exp.Literal.string("2000-01-01 "), expression=bracketed(text.copy(), 7), safe=True)
+            of_day = exp.Cast(this=dated, to=exp.Var(this="TIMESTAMP"))
+            tests = [self._matches(bracketed(text.copy(), 4), pattern) for pattern in (_TIME, _TIME_OF_DAY)]
+            tree = exp.Case(ifs=[exp.If(this=tests[0], true=whole), exp.If(this=tests[1], true=of_day)])
         for modifier in modifiers:
             tree = self._modified(tree, modifier.value.strip().lower())
         return tree
+
+    def _constant_moment(self, text: str) -> exp.Expr:
+        """A constant time; without a date it is of 2000-01-01, and a number would be a Julian day."""
+        if re.fullmatch(r"\s*[+-]?[\d.]+\s*", text):
+            raise UnsupportedError(f"the Julian day {text!r} as a text", where=self.name)
+        if re.match(_TIME_OF_DAY, text):
+            text = f"2000-01-01 {text}"
+        constant = exp.Literal.string(text) if re.match(_TIME, text) else exp.Null()
+        return exp.Cast(this=constant, to=exp.Var(this="TIMESTAMP"))
 
     def _modified(self, tree: exp.Expr, modifier: str) -> exp.Expr:
         if modifier.startswith("start of ") and modifier[9:] in ("day", "month", "year"):
@@ -166,7 +183,7 @@ class Postgres(TypedDialect):
         found = re.fullmatch(r"([+-]?\d+(?:\.\d+)?) (day|hour|minute|second|month|year)s?", modifier)
         if not found:
             raise UnsupportedError(f"the time modifier {modifier!r}", where=self.name)
-        span = exp.Cast(this=exp.Literal.string(f"{found[1]} {found[2]}"), to=exp.Var(this="INTERVAL"))
+        span = exp.Cast(this=exp.Literal.string(f"{found[1].lstrip('+')} {found[2]}"), to=exp.Var(this="INTERVAL"))
         if found[2] not in ("month", "year"):
             return exp.Add(this=tree, expression=span)
         # SQLite moves the month and keeps the day's number, which may run over: Jan 31 + 1 month is Mar 2 or 3

@@ -23,7 +23,7 @@ class TypedDialect(Dialect):
         "first_value": "FIRST_VALUE", "last_value": "LAST_VALUE", "nth_value": "NTH_VALUE", "coalesce": "COALESCE",
     }  # fmt: skip
 
-    has_large_nulls: ClassVar[bool] = True  # sqlglot writes NULLS FIRST or LAST where it is not the engine's default
+    has_large_nulls: ClassVar[bool] = True  # NULLs come first when descending and last when ascending; else always last
 
     def order_by(self, tree: exp.Expr, key: SortKey) -> exp.Ordered:
         """A count is never NULL, so it needs no word on where NULLs go."""
@@ -31,7 +31,7 @@ class TypedDialect(Dialect):
         if not is_count:
             return super().order_by(tree, key)
         default = exp.Ordered(this=tree, desc=key.is_descending or None)
-        default.set("nulls_first", key.is_descending == self.has_large_nulls)
+        default.set("nulls_first", key.is_descending and self.has_large_nulls)
         return default
 
     def cast(self, tree: exp.Expr, kind: str) -> exp.Expr:
@@ -98,6 +98,22 @@ class TypedDialect(Dialect):
 
     def core_bit_or(self, value: Core, names: Names) -> exp.Expr:
         return exp.Paren(this=self.binary(exp.BitwiseOr, value.args, names))
+
+    def core_bit_not(self, value: Core, names: Names) -> exp.Expr:
+        return self.write_bit_not(value, names)
+
+    def _shift(self, kind: type, value: Core, names: Names) -> exp.Expr:
+        """SQLite shifts the other way by a negative number, and to nothing by a large one."""
+        by = value.args[1]
+        if not isinstance(by, Literal) or not 0 <= (by.value or 0) < 63:
+            raise UnsupportedError("a shift by a computed number", where=self.name)
+        return exp.Paren(this=self.binary(kind, value.args, names))
+
+    def core_shift_left(self, value: Core, names: Names) -> exp.Expr:
+        return self._shift(exp.BitwiseLeftShift, value, names)
+
+    def core_shift_right(self, value: Core, names: Names) -> exp.Expr:
+        return self._shift(exp.BitwiseRightShift, value, names)
 
     def core_negative(self, value: Core, names: Names) -> exp.Expr:
         inner = self._within(value.args[0], names, 9)
