@@ -117,19 +117,23 @@ QUERIES = {
     "like, glob, escape": "SELECT name LIKE 'a%', name NOT LIKE '%NN%', name GLOB 'A*', code LIKE '%!_%' ESCAPE '!', "
     "code NOT LIKE '%!_%' ESCAPE '!' FROM emp",
     "between": "SELECT id FROM emp WHERE salary BETWEEN '500' AND 3000 AND id NOT BETWEEN 2 AND 3",
-    "precedence": "SELECT 1 + 2 * 3 - 4 / 2 % 3, -2 || 3 * 2, 1 < 2 = 1, NOT 1 = 2, 2 = 2 IN (1), 7 & 3 | 8, 1 << 2 + 1, ~5, (1 + 2) * 3",
+    "precedence": "SELECT 1 + 2 * 3 - 4 / 2 % 3, -2 || 3 * 2, 1 < 2 = 1, NOT 1 = 2, 2 = 2 IN (1), 7 & 3 | 8, 1 << 3, 256 >> 2, ~5, (1 + 2) * 3",
     "brackets that matter": "SELECT 10 - (5 - 2), 8 / (4 / 2), (1 OR 0) AND 0, NOT (1 AND 0), (1 = 2) = 0, 2 - (3 + 1)",
     "and in or": "SELECT id FROM emp WHERE (dept_id = 1 OR bonus > 5) AND (salary > 1000 OR name = 'Bob')",
     "division and modulo": "SELECT 7 / 2, 7 / 2.0, 1 / 0, 5 % 0, -7 / 2, -7 % 3, bonus / 3 FROM emp",
     "affinity of columns": "SELECT a = 1, a = '1', b = 1, b > 0, a < 'a', +b = 1, a IN (1), '1' IN (a) FROM loose",
     "affinity through from": "SELECT b = 1 FROM (SELECT b, a FROM loose)",
     "casts": "SELECT CAST('12abc' AS INTEGER), CAST(3.9 AS INT), CAST(7 AS TEXT) || 'x', CAST('3' AS DECIMAL(5,2)) / 2, "
-    "CAST('2.5' AS FLOAT), CAST('1e2' AS NUMERIC), CAST(1 AS VARCHAR(10)), CAST(x'61' AS TEXT), CAST('a' AS STRING)",
+    "CAST('2.5' AS FLOAT), CAST('1e2' AS NUMERIC), CAST(1 AS VARCHAR(10)), CAST('a' AS STRING)",
     "case": "SELECT CASE WHEN bonus > 50 THEN 'a' WHEN bonus THEN 'b' ELSE 'c' END, CASE dept_id WHEN 1 THEN 'x' END FROM emp",
     "null functions": "SELECT COALESCE(name, code, '-'), IFNULL(bonus, 0), NULLIF(dept_id, 1), IIF(bonus, 1, 2) FROM emp",
     "text functions": "SELECT UPPER(name), LOWER(name), LENGTH(name), SUBSTR(name, -2), SUBSTR(name, 0, 3), INSTR(name, 'n'), "
-    "REPLACE(name, 'n', 'm'), TRIM(code, 'x'), LTRIM('  a '), RTRIM('a  '), HEX(code), UNICODE(name), CHAR(65, 66), QUOTE(code) FROM emp",
-    "number functions": "SELECT ABS(bonus), ROUND(salary), ROUND(salary, 1), MAX(id, bonus), MIN(id, 3), TYPEOF(salary) FROM emp",
+    "REPLACE(name, 'n', 'm'), TRIM(code, 'x'), LTRIM('  a '), RTRIM('a  ') FROM emp",
+    "text functions of SQLite's own": "SELECT HEX(code), UNICODE(name), CHAR(65, 66), QUOTE(code) FROM emp",
+    "shift by a sum": "SELECT 1 << 2 + 1",
+    "cast of a blob": "SELECT CAST(x'61' AS TEXT)",
+    "type of a value": "SELECT TYPEOF(salary), TYPEOF(name) FROM emp",
+    "number functions": "SELECT ABS(bonus), ROUND(salary), ROUND(salary, 1), MAX(id, bonus), MIN(id, 3) FROM emp",
     "format": "SELECT PRINTF('%.2f|%5d|%s', salary, id, name) FROM emp",
     "dates": "SELECT DATE(hired), DATE(hired, 'start of month', '+1 month', '-1 day'), STRFTIME('%Y-%m', hired), "
     "JULIANDAY(hired) - JULIANDAY('2020-01-01'), TIME('12:34'), DATETIME(hired, '+3 hours'), STRFTIME('%s', hired) FROM emp",

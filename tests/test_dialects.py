@@ -34,10 +34,11 @@ AMBIGUOUS = {
     "distinct collation",
 }
 REFUSED = {  # probe -> what the refusal names, on every typed engine
-    "without from": "",
     "rowid of a table without key": "row number",
-    "casts": "cast",
-    "text functions": "function",
+    "text functions of SQLite's own": "the function hex",
+    "shift by a sum": "shift",
+    "cast of a blob": "a blob as text",
+    "type of a value": "the function typeof",
     "format": "format",
 }
 

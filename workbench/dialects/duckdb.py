@@ -38,6 +38,11 @@ class DuckDB(Postgres):
     def identifier(self, name: str) -> exp.Identifier:
         return Dialect.identifier(self, name)
 
+    def write_literal(self, value: Literal, names: Names) -> exp.Expr:
+        if isinstance(value.value, bytes):
+            return self.call("UNHEX", [exp.Literal.string(value.value.hex())])
+        return super().write_literal(value, names)
+
     def _text(self, value: Expression, names: Names, case: str) -> exp.Expr:
         tree = super()._text(value, names, case)
         if isinstance(tree, exp.Literal):

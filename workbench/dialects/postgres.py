@@ -45,6 +45,11 @@ class Postgres(TypedDialect):
         is_plain = re.fullmatch(r"[a-z_][a-z0-9_]*", name) and name not in self.keywords
         return exp.to_identifier(name, quoted=not is_plain)
 
+    def write_literal(self, value: Literal, names: Names) -> exp.Expr:
+        if isinstance(value.value, bytes):  # x'..' is a string of bits
+            return self.call("DECODE", [exp.Literal.string(value.value.hex()), exp.Literal.string("hex")])
+        return super().write_literal(value, names)
+
     def _c(self, tree: exp.Expr) -> exp.Expr:
         return exp.Collate(this=tree, expression=exp.to_identifier("C", quoted=True))
 
