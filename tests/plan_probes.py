@@ -9,6 +9,8 @@ INSERT INTO emp VALUES
  (3,'Bob',2,NULL,'2020-12-31','x9x',0), (4,'Ärger',2,700.25,'2021-01-31','7_a',NULL),
  (5,NULL,NULL,2500.5,NULL,NULL,50), (6,'Zoe',1,1500.0,'2020-02-29','13\\',-7);
 INSERT INTO dept VALUES (1,'Sales','Oslo'),(2,'Dev','Oslo'),(3,'Ops','Rome');
+CREATE TABLE odd(flag BOOL, year INTEGER, rate DECIMAL(4,1), n INTEGER);
+INSERT INTO odd VALUES ('T', '2001', 1.5, 1), ('F', 'soon', 2, 2), (NULL, 1999, NULL, '3');
 INSERT INTO loose VALUES (1,'1',0.5,7,'u','p'),('1','a',1.5,8,'v','q'),(x'31',NULL,NULL,9,'u','p'),(2.0,'2',2.5,7,'w','r');
 """
 
@@ -91,6 +93,7 @@ QUERIES = {
     "with recursive": "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 5) SELECT n, n * n FROM c",
     "union": "SELECT dept_id FROM emp UNION SELECT id FROM dept ORDER BY 1 DESC LIMIT 2",
     "union of three": "SELECT id FROM dept UNION ALL SELECT id FROM dept EXCEPT SELECT 1",
+    "set operations group to the left": "SELECT id FROM emp EXCEPT SELECT 1 INTERSECT SELECT id FROM dept",
     "intersect ordered by name": "SELECT dept_id AS k FROM emp INTERSECT SELECT id FROM dept ORDER BY k",
     "set operation in from": "SELECT COUNT(*) FROM (SELECT id FROM emp UNION SELECT id + 3 FROM emp)",
     "values": "VALUES (1, 'a'), (2, 'b')",
@@ -123,6 +126,8 @@ QUERIES = {
     "division and modulo": "SELECT 7 / 2, 7 / 2.0, 1 / 0, 5 % 0, -7 / 2, -7 % 3, bonus / 3 FROM emp",
     "affinity of columns": "SELECT a = 1, a = '1', b = 1, b > 0, a < 'a', +b = 1, a IN (1), '1' IN (a) FROM loose",
     "affinity through from": "SELECT b = 1 FROM (SELECT b, a FROM loose)",
+    "texts in a column of another type": "SELECT n FROM odd WHERE flag = 'F' OR year = '2001' OR rate > 1.7 OR n = '3'",
+    "sums of a decimal column": "SELECT SUM(rate), AVG(n), rate * 2, n / 2 FROM odd",
     "casts": "SELECT CAST('12abc' AS INTEGER), CAST(3.9 AS INT), CAST(7 AS TEXT) || 'x', CAST('3' AS DECIMAL(5,2)) / 2, "
     "CAST('2.5' AS FLOAT), CAST('1e2' AS NUMERIC), CAST(1 AS VARCHAR(10)), CAST('a' AS STRING)",
     "case": "SELECT CASE WHEN bonus > 50 THEN 'a' WHEN bonus THEN 'b' ELSE 'c' END, CASE dept_id WHEN 1 THEN 'x' END FROM emp",

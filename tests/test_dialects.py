@@ -20,7 +20,7 @@ from workbench.migrate import ensure_database
 from workbench.plan import walk_relations
 from workbench.plan_expressions import walk
 from workbench.plan_to_sql import plan_to_sql
-from workbench.schema import Schema, declared_kind
+from workbench.schema import Schema
 from workbench.sql_to_plan import sql_to_plan
 
 TYPES = {"integer": "BIGINT", "real": "DOUBLE", "text": "VARCHAR", "blob": "BLOB"}
@@ -63,11 +63,11 @@ def source(request, tmp_path_factory):
 def _run_duckdb(path: Path):
     connection = duckdb.connect()
     with closing(sqlite3.connect(path)) as lite:
-        for table in Schema.from_sqlite(path).tables:
-            columns = ", ".join(f'"{one.name}" {TYPES[declared_kind(one.type)]}' for one in table.columns)
+        for table in Schema.from_sqlite(path).with_stored_kinds(path).tables:
+            columns = ", ".join(f'"{one.name}" {TYPES[one.kind]}' for one in table.columns)
             connection.execute(f'CREATE TABLE "{table.name}" ({columns})')
             rows = lite.execute(f'SELECT * FROM "{table.name}"').fetchall()
-            kinds = [declared_kind(one.type) for one in table.columns]
+            kinds = [one.kind for one in table.columns]
             marks = ", ".join("?" * len(kinds))
             texts = [[_as(kind, v) for kind, v in zip(kinds, row, strict=True)] for row in rows]
             connection.executemany(f'INSERT INTO "{table.name}" VALUES ({marks})', texts)
@@ -96,7 +96,7 @@ RUNNERS = {"duckdb": _run_duckdb, "postgres": _run_postgres}
 @pytest.mark.parametrize("name", RUNNERS)
 def test_rows_are_sqlites(source, name):
     path, queries = source
-    run, schema = RUNNERS[name](path), Schema.from_sqlite(path)
+    run, schema = RUNNERS[name](path), Schema.from_sqlite(path).with_stored_kinds(path)
     wrong, refused = {}, {}
     with closing(sqlite3.connect(path)) as lite:
         for query, (sql, is_ordered) in queries.items():

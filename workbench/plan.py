@@ -33,7 +33,7 @@ from workbench.plan_expressions import (
     walk,
 )
 from workbench.plan_functions import union_type
-from workbench.schema import Schema, Table, declared_kind
+from workbench.schema import Schema, Table
 
 JOINS = ("inner", "left", "right", "full", "cross", "semi", "anti")
 SET_OPERATIONS = ("union", "intersect", "except")
@@ -86,9 +86,7 @@ class Scan(Relation):
     @classmethod
     def of(cls, table: Table, alias: str | None = None, has_rowid: bool = False) -> "Scan":
         alias = check_alias(alias or table.name.replace(".", "_"))
-        columns = tuple(
-            Field(alias, column.name, declared_kind(column.type), column.affinity) for column in table.columns
-        )
+        columns = tuple(Field(alias, column.name, column.kind, column.affinity) for column in table.columns)
         return cls(table.name, alias, columns, has_rowid)
 
     inputs = ()

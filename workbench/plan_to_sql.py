@@ -327,6 +327,8 @@ class Writer:
     def visit_setoperation(self, node: SetOperation, outer: Names | None) -> Select:
         left, right = self.visit(node.left, outer), self.visit(node.right, outer)
         left, right = (self._side(part, side) for part, side in ((left, "left"), (right, "right")))
+        if node.kind == "intersect" and not self.dialect.is_native and isinstance(left.query, exp.Union | exp.Except):
+            left = self.wrap(left)  # elsewhere INTERSECT binds tighter than what stands before it
         trees = [self.finish(part, [one.name for one in part.fields]) for part in (left, right)]
         tree = _SET_KINDS[node.kind](this=trees[0], expression=trees[1], distinct=not node.is_all)
         if node.is_all and node.kind != "union":
