@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from workbench.core_functions import Core
 from workbench.errors import UnsupportedError
-from workbench.lower_expressions import NUMBERS, Expressions, Scope, text
+from workbench.lower_expressions import Expressions, Scope
+from workbench.lower_values import NUMBERS, text
 from workbench.plan import (
     Aggregate,
     As,

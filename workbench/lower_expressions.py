@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from workbench.core_functions import Core, TypedAggregation, TypedOver
 from workbench.errors import UnsupportedError
+from workbench.lower_values import NUMBERS, integer, number, numeric_literal, real, text
 from workbench.plan import Aggregate, Filter, Project, Relation, Sort, Values, With
 from workbench.plan_columns import Field, Item
 from workbench.plan_expressions import (
@@ -30,9 +31,7 @@ from workbench.plan_expressions import (
 )
 
 NUMERIC_AFFINITIES = ("integer", "real", "numeric")
-NUMBERS = ("integer", "real")
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=", "is", "is not")
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 Scope = list[dict[tuple, Field]]  # the columns here, then those of the queries around
 NULL = Literal(None)
 
@@ -376,50 +375,6 @@ class Expressions:
         if key.value.collation == "nocase" and value.type == "text":
             value = Core("fold", (value,), "text")
         return SortKey(value, key.is_descending, key.nulls_first)
-
-
-def number(value: Expression) -> Expression:
-    """A typed value as a number, leniently."""
-    if value.type == "text":
-        if isinstance(value, Literal):
-            return numeric_literal(value.value) or Core("real_of_text", (value,), "real")
-        return Core("real_of_text", (value,), "real")
-    if value.type in (*NUMBERS, "null"):
-        return value
-    raise UnsupportedError(f"a {value.type} as a number outside SQLite")
-
-
-def real(value: Expression) -> Expression:
-    value = number(value)
-    if isinstance(value, Literal) and isinstance(value.value, int):
-        return Literal(float(value.value))
-    return Core("real_of_integer", (value,), "real") if value.type == "integer" else value
-
-
-def integer(value: Expression) -> Expression:
-    if value.type == "text":
-        return Core("integer_of_text", (value,), "integer")
-    if value.type == "real":
-        return Core("integer_of_real", (value,), "integer")
-    return number(value)
-
-
-def text(value: Expression) -> Expression:
-    if value.type in ("text", "null"):
-        return value
-    if isinstance(value, Literal) and isinstance(value.value, int):
-        return Literal(str(value.value))
-    if value.type in NUMBERS:
-        return Core(f"text_of_{value.type}", (value,), "text")
-    raise UnsupportedError(f"a {value.type} as text outside SQLite")
-
-
-def numeric_literal(constant: str) -> Literal | None:
-    """The number that a whole text is, or None."""
-    if not _NUMBER.fullmatch(constant):
-        return None
-    value = float(constant)
-    return Literal(int(constant)) if re.fullmatch(r"\s*[+-]?\d{1,18}\s*", constant) else Literal(value)
 
 
 def _is_one_row(query: Relation) -> bool:

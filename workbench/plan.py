@@ -6,7 +6,7 @@ A plan that could not run cannot be built: PlanError with a kind, the bad name a
 by value; names compare without regard to ASCII case, as SQLite's do. docs/plan.md says what each operator means.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -433,16 +433,6 @@ def walk_relations(relation: Relation) -> Iterator[Relation]:
         yield from walk_relations(below)
     for query in _queries(relation.expressions):
         yield from walk_relations(query)
-
-
-def rebuild(relation: Relation, change: Callable[[Relation], Relation]) -> Relation:
-    """A copy with `change` applied to each direct input."""
-    if isinstance(relation, With):
-        definitions = tuple(replace(one, query=change(one.query)) for one in relation.definitions)
-        return replace(relation, definitions=definitions, input=change(relation.input))
-    if isinstance(relation, Join | SetOperation):
-        return replace(relation, left=change(relation.left), right=change(relation.right))
-    return replace(relation, input=change(relation.input)) if relation.inputs else relation
 
 
 def _key(column: Column) -> tuple[str | None, str]:
