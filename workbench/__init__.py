@@ -10,6 +10,9 @@ from types import ModuleType
 _HOMES = {
     "read_benchmark": "benchmarks",
     "Schema": "schema",
+    "Plan": "plan",
+    "sql_to_plan": "sql_to_plan",
+    "plan_to_sql": "plan_to_sql",
     "read_predictions": "predictions",
     "import_predictions": "import_predictions",
     "prepare": "migrate",
@@ -26,6 +29,9 @@ _HOMES = {
     "Run": "results",
     "run_config": "run_notebooks",
     "WorkbenchError": "errors",
+    "ParseError": "errors",
+    "PlanError": "errors",
+    "UnsupportedError": "errors",
 }
 __all__ = list(_HOMES)
 

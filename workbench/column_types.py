@@ -27,7 +27,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from workbench.sqlite_source import Column, Table, fold, quote, uri
+from workbench.schema import declared_kind
+from workbench.sqlite_source import Column, Table, quote, uri
 
 KINDS = ("integer", "real", "text", "blob")  # as typeof() names them
 ARROW_TYPES = {"integer": pa.int64(), "real": pa.float64(), "text": pa.string(), "blob": pa.binary()}
@@ -99,20 +100,6 @@ def plan_table(connection: sqlite3.Connection, table: Table) -> PlannedTable:
             size += length
             columns.append(_plan_column(connection, table, column, stored))
     return PlannedTable(table, rows, size, columns)
-
-
-def declared_kind(declared_type: str) -> str:
-    """The kind that a column's declared type leads one to expect; SQLite's affinity rules, with dates as text.
-
-    Without a type: text. Numeric affinity (DECIMAL, BOOLEAN, NUMERIC, ...): real, save BOOLEAN.
-    https://www.sqlite.org/datatype3.html#determination_of_column_affinity
-    """
-    declared = fold(declared_type)
-    if "int" in declared or "bool" in declared:
-        return "integer"
-    if not declared or any(part in declared for part in ("char", "clob", "text", "date", "time")):
-        return "text"
-    return "blob" if "blob" in declared else "real"
 
 
 def read_batches(

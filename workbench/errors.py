@@ -35,6 +35,42 @@ class ConfigError(WorkbenchError):
     """A run's configuration or a command's argument is wrong."""
 
 
+class ParseError(WorkbenchError):
+    """A text is not SQL. where: line and column."""
+
+
+class UnsupportedError(WorkbenchError):
+    """A plan cannot express a query, or an engine cannot reach a plan's meaning. what names the construct."""
+
+
+class PlanError(WorkbenchError):
+    """A plan that could not run. kind: one of PLAN_ERROR_KINDS; where: the operator's place, "3 (filter)"."""
+
+    def __init__(self, kind: str, what: str, *, where: object = None, hint: str | None = None):
+        self.kind = kind
+        super().__init__(what, where=where, hint=hint)
+
+    def __reduce__(self):
+        return _restore_plan_error, (self.kind, self.what, self.where, self.hint)
+
+
+PLAN_ERROR_KINDS = (
+    "not_json",
+    "truncated",
+    "trailing_text",
+    "schema_violation",
+    "unknown_operator",
+    "unknown_table",
+    "unknown_column",
+    "type_error",
+    "unsupported",
+)
+
+
+def _restore_plan_error(kind: str, what: str, where: object, hint: str | None) -> PlanError:
+    return PlanError(kind, what, where=where, hint=hint)
+
+
 class EngineError(WorkbenchError):
     """A database engine is absent, does not start, or cannot be reached."""
 

@@ -16,12 +16,16 @@ from pathlib import Path
 from workbench.errors import BenchmarkError
 from workbench.records import clean_text, decode_leniently, kind_of, read_bytes
 
+_SCAN_COLUMNS = 400  # SQLite gives 2000 results at most
 SQLITE_MAGIC = b"SQLite format 3\0"
 
 
 @dataclass(frozen=True)
 class Column:
-    """type: as declared, in the database's own words ("" where none). The last three are the benchmark's, or None."""
+    """type: as declared, in the database's own words ("" where none). Names and descriptions are the benchmark's, or None.
+
+    stored: the kind that holds all stored values (Schema.with_stored_kinds), None where nobody looked or nothing is stored.
+    """
 
     name: str
     type: str
@@ -29,6 +33,45 @@ class Column:
     natural_name: str | None = None
     description: str | None = None
     value_description: str | None = None
+    stored: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """What engines with typed columns hold it as: integer, real, text or blob."""
+        return self.stored or declared_kind(self.type)
+
+    @property
+    def affinity(self) -> str:
+        """SQLite's affinity of the declared type (datatype3.html, 3.1): integer, text, blob, real or numeric."""
+        return affinity_of(self.type)
+
+
+def affinity_of(declared: str) -> str:
+    """The affinity of a declared type; the rules apply in this order (datatype3.html, 3.1)."""
+    words = declared.upper()
+    if "INT" in words:
+        return "integer"
+    if any(part in words for part in ("CHAR", "CLOB", "TEXT")):
+        return "text"
+    if "BLOB" in words or not words.strip():
+        return "blob"
+    if any(part in words for part in ("REAL", "FLOA", "DOUB")):
+        return "real"
+    return "numeric"
+
+
+def declared_kind(declared_type: str) -> str:
+    """The kind that a column's declared type leads one to expect; SQLite's affinity rules, with dates as text.
+
+    Without a type: text. Numeric affinity (DECIMAL, BOOLEAN, NUMERIC, ...): real, save BOOLEAN.
+    https://www.sqlite.org/datatype3.html#determination_of_column_affinity
+    """
+    declared = declared_type.lower()
+    if "int" in declared or "bool" in declared:
+        return "integer"
+    if not declared or any(part in declared for part in ("char", "clob", "text", "date", "time")):
+        return "text"
+    return "blob" if "blob" in declared else "real"
 
 
 @dataclass(frozen=True)
@@ -101,6 +144,19 @@ class Schema:
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as fault:
             what = f"no field {fault}" if isinstance(fault, KeyError) else f"not a schema: {fault}"
             raise BenchmarkError(what, where=where, hint="as Spider's tables.json") from fault
+
+    def with_stored_kinds(self, path: str | Path) -> "Schema":
+        """This schema, each column with the kind that the migration chooses from its values (column_types' table).
+
+        One scan of each table. Plans for typed engines need it where values are not of the declared type.
+        Raises BenchmarkError for a missing or damaged database.
+        """
+        path = Path(path)
+        try:
+            with closing(open_read_only(path)) as connection:
+                return Schema(tuple(_with_stored_kinds(connection, table) for table in self.tables))
+        except sqlite3.Error as fault:
+            raise BenchmarkError(f"damaged SQLite database: {fault}", where=path) from fault
 
     def with_foreign_keys(self, keys: list[tuple[str, ForeignKey]]) -> "Schema":
         """The schema with further (table name, key) pairs; repeated ones are dropped."""
@@ -335,6 +391,24 @@ def _tidy(value: object) -> str | None:
 
 def _loose(name: str) -> str:
     return " ".join(name.lower().split())
+
+
+def _with_stored_kinds(connection: sqlite3.Connection, table: Table) -> Table:
+    names = ['"' + column.name.replace('"', '""') + '"' for column in table.columns]
+    source = '"' + table.name.replace('"', '""') + '"'
+    columns = []
+    for start in range(0, len(names), _SCAN_COLUMNS):
+        kinds = ("text", "blob", "real", "integer")  # any text makes a text column, and so on
+        tests = ", ".join(
+            f"max(typeof({name}) = '{kind}')" for name in names[start : start + _SCAN_COLUMNS] for kind in kinds
+        )
+        found = connection.execute(f"SELECT {tests} FROM {source}").fetchone()
+        for number, column in enumerate(table.columns[start : start + _SCAN_COLUMNS]):
+            stored = [
+                kind for kind, is_there in zip(kinds, found[number * 4 : number * 4 + 4], strict=True) if is_there
+            ]
+            columns.append(replace(column, stored=stored[0] if stored else None))
+    return replace(table, columns=tuple(columns))
 
 
 def _same(one: str, other: str) -> bool:

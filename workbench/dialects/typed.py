@@ -1,0 +1,184 @@
+"""What engines with typed columns share: core functions whose standard SQL means the same on all of them.
+
+In: expressions that `lower.py` made. A dialect inherits this and overrides what its engine does otherwise.
+"""
+
+from typing import ClassVar
+
+from sqlglot import exp
+
+from workbench.core_functions import Core
+from workbench.dialects.base import BINARY, Dialect, Names, bracketed
+from workbench.errors import UnsupportedError
+from workbench.plan_expressions import Aggregation, Column, Literal, SortKey
+
+
+class TypedDialect(Dialect):
+    """`types` maps integer, real and text to the engine's types of those ranges."""
+
+    functions: ClassVar = {
+        "char_length": "CHAR_LENGTH", "replace": "REPLACE", "abs": "ABS", "count": "COUNT", "sum": "SUM", "avg": "AVG",
+        "min": "MIN", "max": "MAX", "row_number": "ROW_NUMBER", "rank": "RANK", "dense_rank": "DENSE_RANK",
+        "percent_rank": "PERCENT_RANK", "cume_dist": "CUME_DIST", "ntile": "NTILE", "lag": "LAG", "lead": "LEAD",
+        "first_value": "FIRST_VALUE", "last_value": "LAST_VALUE", "nth_value": "NTH_VALUE", "coalesce": "COALESCE",
+    }  # fmt: skip
+
+    has_large_nulls: ClassVar[bool] = True  # NULLs come first when descending and last when ascending; else always last
+
+    def order_by(self, tree: exp.Expr, key: SortKey) -> exp.Ordered:
+        """A count is never NULL, so it needs no word on where NULLs go."""
+        is_count = isinstance(tree, exp.Anonymous) and tree.name == self.functions["count"]
+        if not is_count:
+            return super().order_by(tree, key)
+        default = exp.Ordered(this=tree, desc=key.is_descending or None)
+        default.set("nulls_first", key.is_descending and self.has_large_nulls)
+        return default
+
+    def cast(self, tree: exp.Expr, kind: str) -> exp.Expr:
+        return exp.Cast(this=tree, to=exp.Var(this=self.types[kind]))
+
+    def write_literal(self, value: Literal, names: Names) -> exp.Expr:
+        tree = super().write_literal(value, names)
+        return self.cast(tree, "real") if isinstance(value.value, float) else tree
+
+    def core_value(self, value: Core, names: Names) -> exp.Expr:
+        return self.cast(self.write(value.args[0], names), "boolean")
+
+    def core_holds(self, value: Core, names: Names) -> exp.Expr:
+        return self.binary(exp.NEQ, (value.args[0], Literal(0)), names)
+
+    def core_compare(self, value: Core, names: Names) -> exp.Expr:
+        return exp_with_plain_numbers(self, BINARY[value.word], value.args, names)
+
+    def core_same(self, value: Core, names: Names) -> exp.Expr:
+        kind = exp.NullSafeEQ if value.word == "is" else exp.NullSafeNEQ
+        return exp_with_plain_numbers(self, kind, value.args, names)
+
+    def core_none(self, value: Core, names: Names) -> exp.Expr:
+        return exp.Cast(this=exp.Null(), to=exp.Var(this="BOOLEAN"))
+
+    def core_and(self, value: Core, names: Names) -> exp.Expr:
+        return self._chain(exp.And, value, names)
+
+    def core_or(self, value: Core, names: Names) -> exp.Expr:
+        return self._chain(exp.Or, value, names)
+
+    def core_not(self, value: Core, names: Names) -> exp.Expr:
+        return self.write_not(value, names)
+
+    def core_is_null(self, value: Core, names: Names) -> exp.Expr:
+        return self.write_is_null(value, names)
+
+    def core_is_not_null(self, value: Core, names: Names) -> exp.Expr:
+        return self.write_is_not_null(value, names)
+
+    def core_in(self, value: Core, names: Names) -> exp.Expr:
+        this, *items = value.args
+        plain = [
+            Dialect.write_literal(self, i, names) if isinstance(i, Literal) else self.write(i, names) for i in items
+        ]
+        return exp.In(this=self._within(this, names, 4), expressions=plain)
+
+    def core_choose(self, value: Core, names: Names) -> exp.Expr:
+        args = [self.write(arg, names) for arg in value.args]
+        pairs = [exp.If(this=one, true=two) for one, two in zip(args[0::2], args[1::2], strict=False)]
+        return exp.Case(ifs=pairs, default=args[-1] if len(args) % 2 else None)
+
+    def core_plus(self, value: Core, names: Names) -> exp.Expr:
+        return self.binary(exp.Add, value.args, names)
+
+    def core_minus(self, value: Core, names: Names) -> exp.Expr:
+        return self.binary(exp.Sub, value.args, names)
+
+    def core_times(self, value: Core, names: Names) -> exp.Expr:
+        return self.binary(exp.Mul, value.args, names)
+
+    def core_bit_and(self, value: Core, names: Names) -> exp.Expr:
+        return exp.Paren(this=self.binary(exp.BitwiseAnd, value.args, names))
+
+    def core_bit_or(self, value: Core, names: Names) -> exp.Expr:
+        return exp.Paren(this=self.binary(exp.BitwiseOr, value.args, names))
+
+    def core_bit_not(self, value: Core, names: Names) -> exp.Expr:
+        return self.write_bit_not(value, names)
+
+    def _shift(self, kind: type, value: Core, names: Names) -> exp.Expr:
+        """SQLite shifts the other way by a negative number, and to nothing by a large one."""
+        by = value.args[1]
+        if not isinstance(by, Literal) or not 0 <= (by.value or 0) < 63:
+            raise UnsupportedError("a shift by a computed number", where=self.name)
+        return exp.Paren(this=self.binary(kind, value.args, names))
+
+    def core_shift_left(self, value: Core, names: Names) -> exp.Expr:
+        return self._shift(exp.BitwiseLeftShift, value, names)
+
+    def core_shift_right(self, value: Core, names: Names) -> exp.Expr:
+        return self._shift(exp.BitwiseRightShift, value, names)
+
+    def core_negative(self, value: Core, names: Names) -> exp.Expr:
+        inner = self._within(value.args[0], names, 9)
+        return exp.Neg(this=exp.Paren(this=inner) if isinstance(inner, exp.Neg) else inner)
+
+    def nullif_zero(self, value, names: Names) -> exp.Expr:
+        if isinstance(value, Literal) and value.value:
+            return self._within(value, names, 7)
+        return self.call("NULLIF", [self.write(value, names), exp.Literal.number(0)])
+
+    def core_divide_integers(self, value: Core, names: Names) -> exp.Expr:
+        left = self._within(value.args[0], names, 6)
+        return exp.Div(this=left, expression=self.nullif_zero(value.args[1], names), typed=True, safe=False)
+
+    core_divide_reals = core_divide_integers
+
+    def core_modulo(self, value: Core, names: Names) -> exp.Expr:
+        left = self._within(value.args[0], names, 6)
+        tree = exp.Mod(this=left, expression=self.nullif_zero(value.args[1], names))
+        return self.cast(tree, "real") if value.type == "real" else tree
+
+    def core_join_texts(self, value: Core, names: Names) -> exp.Expr:
+        return self._chain(exp.DPipe, value, names)
+
+    def core_text_of_integer(self, value: Core, names: Names) -> exp.Expr:
+        return self.cast(self.write(value.args[0], names), "text")
+
+    def core_real_of_integer(self, value: Core, names: Names) -> exp.Expr:
+        return self.cast(self.write(value.args[0], names), "real")
+
+    def core_integer_of_real(self, value: Core, names: Names) -> exp.Expr:
+        return self.cast(self.call("TRUNC", [self.write(value.args[0], names)]), "integer")
+
+    def core_at_least_zero(self, value: Core, names: Names) -> exp.Expr:
+        return self.call("GREATEST", [self.write(value.args[0], names), exp.Literal.number(0)])
+
+    def core_extreme(self, value: Core, names: Names) -> exp.Expr:
+        args = [self.write(arg, names) for arg in value.args]
+        tree = self.call(value.word.upper(), args)
+        unknown = [
+            exp.Is(this=bracketed(arg.copy(), 4), expression=exp.Null()) for arg in args if not _is_constant(arg)
+        ]
+        if not unknown:
+            return tree
+        test = unknown[0]
+        for one in unknown[1:]:
+            test = exp.Or(this=test, expression=one)
+        return exp.Case(ifs=[exp.If(this=exp.Not(this=exp.Paren(this=test)), true=tree)])
+
+    def write_total(self, value: Aggregation, names: Names) -> exp.Expr:
+        tree = self._filtered(self._aggregate_call("sum", value.args, value.is_distinct, names), value.where, names)
+        return self.call("COALESCE", [tree, self.cast(exp.Literal.number(0), "real")])
+
+    def write_collate(self, value, names: Names) -> exp.Expr:
+        raise UnsupportedError("a collation that was not lowered", where=self.name)
+
+
+def _is_constant(tree: exp.Expr) -> bool:
+    return isinstance(tree, exp.Literal) or (isinstance(tree, exp.Cast) and isinstance(tree.this, exp.Literal))
+
+
+def exp_with_plain_numbers(dialect: Dialect, kind: type, args: tuple, names: Names) -> exp.Expr:
+    """A comparison; beside a column a real constant needs no cast."""
+    trees = []
+    for arg, other in (args, args[::-1]):
+        is_plain = isinstance(arg, Literal) and isinstance(other, Column)
+        trees.append(Dialect.write_literal(dialect, arg, names) if is_plain else dialect.write(arg, names))
+    return kind(this=bracketed(trees[0], 4), expression=bracketed(trees[1], 4))

@@ -1,0 +1,152 @@
+"""A plan with SQLite's meaning -> a plan for typed engines, every implicit rule written out.
+
+In: a plan. Out: a relation of the same operators, whose expressions `lower_expressions` made; columns carry the types that
+engines hold (what the migration makes of a declared type: schema.declared_kind). Between plan and dialect this is
+the only place that knows SQLite's rules: a dialect only maps core functions. The same for every dialect that is not native.
+"""
+
+from dataclasses import replace
+
+from workbench.core_functions import Core
+from workbench.errors import UnsupportedError
+from workbench.lower_expressions import Expressions, Scope
+from workbench.lower_values import NUMBERS, text
+from workbench.plan import (
+    Aggregate,
+    As,
+    Definition,
+    Distinct,
+    Filter,
+    Join,
+    Project,
+    Ref,
+    Relation,
+    Scan,
+    SetOperation,
+    Sort,
+    Values,
+    Window,
+    With,
+)
+from workbench.plan_columns import Field, Item, renamed
+from workbench.plan_expressions import Column, Expression
+
+
+def lower(relation: Relation) -> Relation:
+    """The whole plan's root, lowered."""
+    return Lowering().relation(relation, [])
+
+
+class Lowering:
+    def __init__(self):
+        self.definitions: dict[str, tuple[Field, ...]] = {}
+
+    def relation(self, node: Relation, outer: Scope) -> Relation:
+        return getattr(self, f"_{type(node).__name__.lower()}")(node, outer)
+
+    def query(self, node: Relation, outer: Scope) -> Relation:
+        """A subquery in an expression; as a value it gives one row at most."""
+        return self.relation(node, outer)
+
+    def _expressions(self, inputs: tuple[Relation, ...], outer: Scope) -> Expressions:
+        here: dict[tuple, Field] = {}
+        for one in inputs:
+            for given in one.fields:
+                here.setdefault(given.key, given)
+        return Expressions([here, *outer], self.query)
+
+    def _scan(self, node: Scan, outer: Scope) -> Relation:
+        if node.has_rowid:
+            raise UnsupportedError("the row number of a table without an integer key outside SQLite")
+        return node
+
+    def _ref(self, node: Ref, outer: Scope) -> Relation:
+        fields = renamed(self.definitions[node.name.lower()], node.alias)
+        return replace(node, columns=tuple(fields))
+
+    def _values(self, node: Values, outer: Scope) -> Relation:
+        lowering = self._expressions((), outer)
+        rows = [[lowering.value(value) for value in row] for row in node.rows]
+        columns = [lowering.unified(list(column)) for column in zip(*rows, strict=True)] if node.names else []
+        return replace(node, rows=tuple(zip(*columns, strict=True)) if columns else node.rows)
+
+    def _filter(self, node: Filter, outer: Scope) -> Relation:
+        below = self.relation(node.input, outer)
+        return Filter(below, self._expressions((below,), outer).condition(node.condition))
+
+    def _project(self, node: Project, outer: Scope) -> Relation:
+        below = self.relation(node.input, outer)
+        return Project(below, self._items(node.items, below, outer))
+
+    def _items(self, items: tuple[Item, ...], below: Relation, outer: Scope) -> tuple[Item, ...]:
+        lowering = self._expressions((below,), outer)
+        return tuple(replace(item, value=_keeping(item.value, lowering.value(item.value))) for item in items)
+
+    def _join(self, node: Join, outer: Scope) -> Relation:
+        left, right = self.relation(node.left, outer), self.relation(node.right, outer)
+        on = self._expressions((left, right), outer).condition(node.on) if node.on is not None else None
+        return Join(left, right, node.kind, on)
+
+    def _aggregate(self, node: Aggregate, outer: Scope) -> Relation:
+        below = self.relation(node.input, outer)
+        lowering = self._expressions((below,), outer)
+        items = tuple(replace(item, value=lowering.aggregation(item.value)) for item in node.items)
+        return Aggregate(below, self._items(node.keys, below, outer), items)
+
+    def _window(self, node: Window, outer: Scope) -> Relation:
+        below = self.relation(node.input, outer)
+        lowering = self._expressions((below,), outer)
+        return Window(below, tuple(replace(item, value=lowering.over(item.value)) for item in node.items))
+
+    def _sort(self, node: Sort, outer: Scope) -> Relation:
+        below = self.relation(node.input, outer)
+        lowering = self._expressions((below,), outer)
+        bounds = [lowering.value(bound) if bound is not None else None for bound in (node.limit, node.offset)]
+        return Sort(below, tuple(lowering.sort_key(key) for key in node.keys), *bounds)
+
+    def _distinct(self, node: Distinct, outer: Scope) -> Relation:
+        return Distinct(self.relation(node.input, outer))
+
+    def _setoperation(self, node: SetOperation, outer: Scope) -> Relation:
+        left, right = self.relation(node.left, outer), self.relation(node.right, outer)
+        pairs = list(zip(left.fields, right.fields, strict=True))
+        mixed = [{one.type, other.type} - {"null"} for one, other in pairs]
+        if any(len(kinds) > 1 and not kinds <= set(NUMBERS) for kinds in mixed):
+            left, right = (_as_text(side, mixed) for side in (left, right))
+        return replace(node, left=left, right=right)
+
+    def _as(self, node: As, outer: Scope) -> Relation:
+        return replace(node, input=self.relation(node.input, outer))
+
+    def _with(self, node: With, outer: Scope) -> Relation:
+        found = []
+        for one in node.definitions:
+            if one.is_recursive:
+                query = one.query.input if isinstance(one.query, As) else one.query
+                start = self.relation(query.left, outer)
+                names = one.query.names if isinstance(one.query, As) else ()
+                self.definitions[one.name.lower()] = renamed(start.fields, one.name, names)
+            query = self.relation(one.query, outer)
+            self.definitions[one.name.lower()] = query.fields
+            found.append(Definition(one.name, query, one.is_recursive))
+        return With(tuple(found), self.relation(node.input, outer))
+
+
+def _keeping(before: Expression, after: Expression) -> Expression:
+    """What a cast made keeps its affinity, which comparisons further out go by."""
+    return replace(after, affinity=before.affinity) if isinstance(after, Core) else after
+
+
+def _as_text(side: Relation, mixed: list[set[str]]) -> Relation:
+    items = []
+    for given, kinds in zip(side.fields, mixed, strict=True):
+        is_mixed = len(kinds) > 1 and not kinds <= set(NUMBERS)
+        value = text(given.column()) if is_mixed else given.column()
+        items.append(Item.keep(value) if isinstance(value, Column) else Item(value, given.name))
+    if isinstance(side, Project):  # no second SELECT: the projection itself gives text
+        old = [
+            item if isinstance(new.value, Column) else Item(text(item.value), item.name)
+            for item, new in zip(side.items, items, strict=True)
+        ]
+        return Project(side.input, tuple(old))
+    return Project(side, tuple(items))

@@ -1,0 +1,416 @@
+"""Expressions with SQLite's implicit rules -> expressions over typed values in which every rule is written out.
+
+In: a plan's expression and the typed columns it reads. Out: an expression of plain calls and `Core` ones; `value` gives
+one of type integer, real, text or blob, `condition` one that an engine takes in WHERE. The rules are those of
+docs/plan.md, "Types and comparison". What typed engines cannot reach raises UnsupportedError.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from workbench.core_functions import Core, TypedAggregation, TypedOver
+from workbench.errors import UnsupportedError
+from workbench.lower_values import NUMBERS, integer, number, numeric_literal, real, text
+from workbench.plan import Aggregate, Filter, Project, Relation, Sort, Values, With
+from workbench.plan_columns import Field, Item
+from workbench.plan_expressions import (
+    Aggregation,
+    Call,
+    Case,
+    Cast,
+    Collate,
+    Column,
+    Exists,
+    Expression,
+    InQuery,
+    Literal,
+    Over,
+    SortKey,
+    Subquery,
+)
+
+NUMERIC_AFFINITIES = ("integer", "real", "numeric")
+COMPARISONS = ("=", "<>", "<", "<=", ">", ">=", "is", "is not")
+Scope = list[dict[tuple, Field]]  # the columns here, then those of the queries around
+NULL = Literal(None)
+
+
+class Expressions:
+    """scope: typed columns by key, nearest first. lower_query: lowers a subquery, given its outer scope."""
+
+    def __init__(self, scope: Scope, lower_query: Callable[[Relation, Scope], Relation]):
+        self.scope, self.lower_query = scope, lower_query
+
+    def value(self, e: Expression) -> Expression:
+        """The expression as a typed value."""
+        if isinstance(e, Column):
+            return self._column(e)
+        if isinstance(e, Literal):
+            return e
+        if isinstance(e, Call):
+            method = getattr(self, "_" + _METHODS.get(e.name, e.name).replace(" ", "_"), None)
+            if e.name in COMPARISONS or e.name in _CONDITIONS:
+                return Core("value", (self.condition(e),), "integer")
+            if method is None:
+                raise UnsupportedError(f"the function {e.name} outside SQLite")
+            return method(e)
+        if isinstance(e, InQuery | Exists):
+            return Core("value", (self.condition(e),), "integer")
+        return getattr(self, f"_{type(e).__name__.lower()}")(e)
+
+    def condition(self, e: Expression) -> Expression:
+        """The expression as an engine's condition."""
+        if isinstance(e, Call) and e.name in ("and", "or", "not"):
+            return Core(e.name, tuple(self.condition(arg) for arg in e.args), "condition")
+        if isinstance(e, Call) and e.name in COMPARISONS:
+            return self.compare(e.name, e.args[0], e.args[1])
+        if isinstance(e, Call) and e.name in _CONDITIONS:
+            return getattr(self, "_condition_" + e.name.replace(" ", "_"))(e)
+        if isinstance(e, InQuery):
+            return self._in_query(e)
+        if isinstance(e, Exists):
+            return replace(e, query=self.lower_query(e.query, self.scope))
+        value = self.value(e)
+        if isinstance(value, Core) and value.name == "value":
+            return value.args[0]
+        if value.type == "null":
+            return Core("none", (), "condition")
+        return Core("holds", (number(value),), "condition")
+
+    def _column(self, e: Column) -> Column:
+        key = (e.alias.lower() if e.alias else None, e.name.lower())
+        for scope in self.scope[1:] if e.is_outer else self.scope:
+            if key in scope:
+                found = scope[key]
+                return Column(found.alias, found.name, found.type, e.affinity, e.collation, e.is_outer)
+        raise UnsupportedError(f"the column {e.text} of a query around this one")
+
+    # comparison
+
+    def compare(self, word: str, one: Expression, other: Expression) -> Expression:
+        """One comparison, its sides brought to one type as their affinities say."""
+        a, b = self._folded(one, other, self.value(one)), self._folded(one, other, self.value(other))
+        return self._compared(word, a, b, one.affinity, other.affinity)
+
+    def _folded(self, one: Expression, other: Expression, value: Expression) -> Expression:
+        collation = one.collation or other.collation
+        if collation == "nocase" and value.type == "text":
+            return Core("fold", (value,), "text")
+        if collation == "rtrim":
+            raise UnsupportedError("the collation rtrim outside SQLite")
+        return value
+
+    def _compared(self, word: str, a: Expression, b: Expression, left: str | None, right: str | None) -> Expression:
+        if "null" in (a.type, b.type):
+            if word in ("is", "is not"):
+                return Core("same", (a, b), "condition", word)
+            return Core("none", (), "condition")
+        is_number = (a.type in NUMBERS, b.type in NUMBERS)
+        if is_number == (True, True) or a.type == b.type:
+            return _core_comparison(word, a, b)
+        if "blob" in (a.type, b.type):
+            raise UnsupportedError("a comparison of blobs with other values outside SQLite")
+        if is_number[0]:
+            return self._number_with_text(word, a, b, left, right)
+        return self._number_with_text(_MIRRORED[word], b, a, right, left)
+
+    def _number_with_text(self, word, number_: Expression, text_: Expression, left, right) -> Expression:
+        """number <word> text: as numbers where the text is one and an affinity asks for it, else by type."""
+        if left is None and right == "text":
+            return _core_comparison(word, text(number_), text_)
+        if left not in NUMERIC_AFFINITIES and right not in NUMERIC_AFFINITIES:
+            return _by_type(word, number_, text_)
+        if isinstance(text_, Literal):
+            found = numeric_literal(text_.value)
+            return _by_type(word, number_, text_) if found is None else _core_comparison(word, number_, found)
+        as_number = _core_comparison(word, number_, Core("real_of_text", (text_,), "real"))
+        test = Core("is_number", (text_,), "condition")
+        return Core("choose", (test, as_number, _by_type(word, number_, text_)), "condition")
+
+    def _condition_is_null(self, e: Call) -> Expression:
+        return Core("is null", (self.value(e.args[0]),), "condition")
+
+    def _condition_is_not_null(self, e: Call) -> Expression:
+        return Core("is not null", (self.value(e.args[0]),), "condition")
+
+    def _condition_between(self, e: Call) -> Expression:
+        x, low, high = e.args
+        return Core("and", (self.compare(">=", x, low), self.compare("<=", x, high)), "condition")
+
+    def _condition_in(self, e: Call) -> Expression:
+        x, *items = e.args
+        if not items:
+            return Core("compare", (Literal(1), Literal(0)), "condition", "=")
+        parts = [
+            self._compared(
+                "=", self._folded(x, x, self.value(x)), self._folded(x, x, self.value(item)), x.affinity, None
+            )
+            for item in items
+        ]
+        plain = [
+            p
+            for p in parts
+            if isinstance(p, Core) and p.name == "compare" and p.word == "=" and p.args[0] == parts[0].args[0]
+        ]
+        if len(plain) == len(parts) and len(parts) > 1:
+            return Core("in", (parts[0].args[0], *(part.args[1] for part in parts)), "condition")
+        return parts[0] if len(parts) == 1 else Core("or", tuple(parts), "condition")
+
+    def _in_query(self, e: InQuery) -> Expression:
+        """Each value and its column are brought to one type, as `=` would."""
+        query = self.lower_query(e.query, self.scope)
+        values, columns = [], []
+        for x, given in zip(e.values, query.fields, strict=True):
+            value, column = self._paired(x, given)
+            values.append(value)
+            columns.append(column)
+        if columns != [given.column() for given in query.fields]:
+            names = [given.name for given in query.fields]
+            query = Project(query, tuple(Item(c, name) for c, name in zip(columns, names, strict=True)))
+        return InQuery(tuple(values), query)
+
+    def _paired(self, x: Expression, given: Field) -> tuple[Expression, Expression]:
+        value, column = self.value(x), given.column()
+        is_number = (value.type in NUMBERS, given.type in NUMBERS)
+        if "null" in (value.type, given.type) or is_number == (True, True) or value.type == given.type:
+            return value, column
+        if "blob" not in (value.type, given.type):
+            if is_number[0] and x.affinity in NUMERIC_AFFINITIES:
+                return value, Core("number_of_text", (column,), "real")
+            if is_number[0] and given.affinity == "text":
+                return text(value), column
+            if is_number[1] and given.affinity in NUMERIC_AFFINITIES:
+                return Core("number_of_text", (value,), "real"), column
+            if is_number[1] and x.affinity == "text":
+                return value, text(column)
+        raise UnsupportedError(f"IN of {value.type} among {given.type} outside SQLite")
+
+    def _condition_like(self, e: Call) -> Expression:
+        return Core("like", tuple(text(self.value(arg)) for arg in e.args), "condition")
+
+    def _condition_glob(self, e: Call) -> Expression:
+        return Core("glob", tuple(text(self.value(arg)) for arg in e.args), "condition")
+
+    # arithmetic
+
+    def _arithmetic(self, e: Call) -> Expression:
+        args = tuple(number(self.value(arg)) for arg in e.args)
+        if e.name == "+" and len(args) == 1:
+            return self.value(e.args[0])
+        types = {arg.type for arg in args}
+        if "null" in types:
+            return NULL
+        kind = "integer" if types == {"integer"} else "real"
+        if e.name == "/":
+            name = "divide_integers" if kind == "integer" else "divide_reals"
+            return Core(name, args, kind)
+        if e.name == "%":
+            return Core("modulo", tuple(integer(arg) for arg in args), kind)
+        return Core("negative" if len(args) == 1 else e.name, args, kind)
+
+    def _bits(self, e: Call) -> Expression:
+        return Core(e.name, tuple(integer(self.value(arg)) for arg in e.args), "integer")
+
+    def _concat(self, e: Call) -> Expression:
+        return Core("join_texts", tuple(text(self.value(arg)) for arg in e.args), "text")
+
+    def _abs(self, e: Call) -> Expression:
+        arg = number(self.value(e.args[0]))
+        return Core("abs", (arg,), arg.type)
+
+    def _round(self, e: Call) -> Expression:
+        digits = self.value(e.args[1]) if len(e.args) > 1 else Literal(0)
+        if not isinstance(digits, Literal) or not isinstance(digits.value, int):
+            raise UnsupportedError("round to computed digits outside SQLite")
+        return Core("round", (real(self.value(e.args[0])), Literal(max(0, min(digits.value, 30)))), "real")
+
+    def _mathematics(self, e: Call) -> Expression:
+        raise UnsupportedError(f"the function {e.name} outside SQLite")
+
+    # texts
+
+    def _char_length(self, e: Call) -> Expression:
+        return Core("char_length", (text(self.value(e.args[0])),), "integer")
+
+    def _texts(self, e: Call) -> Expression:
+        return Core(e.name, tuple(text(self.value(arg)) for arg in e.args), "text")
+
+    def _position(self, e: Call) -> Expression:
+        return Core("position", tuple(text(self.value(arg)) for arg in e.args), "integer")
+
+    def _substring(self, e: Call) -> Expression:
+        """A start below 0 counts from the end; a length below 0 is refused."""
+        this = text(self.value(e.args[0]))
+        start, *length = (integer(self.value(arg)) for arg in e.args[1:])
+        if length and isinstance(length[0], Literal) and (length[0].value or 0) < 0:
+            raise UnsupportedError("substring of a negative length outside SQLite")
+        size = Core("char_length", (this,), "integer")
+        from_end = Core("+", (Core("+", (size, start), "integer"), Literal(1)), "integer")
+        if isinstance(start, Literal) and start.value is not None:
+            start = start if start.value >= 0 else from_end
+        else:
+            is_negative = Core("compare", (start, Literal(0)), "condition", "<")
+            start = Core("choose", (is_negative, from_end, start), "integer")
+        length = [n if isinstance(n, Literal) else Core("at_least_zero", (n,), "integer") for n in length]
+        return Core("cut", (this, start, *length), "text")
+
+    def _format(self, e: Call) -> Expression:
+        form = e.args[0]
+        found = re.fullmatch(r"([^%]*)%\.(\d+)f([^%]*)", form.value or "") if isinstance(form, Literal) else None
+        if found is None or len(e.args) != 2:
+            raise UnsupportedError("format of other than one %.nf outside SQLite")
+        before, digits, after = found.groups()
+        arg = Core("coalesce", (real(self.value(e.args[1])), Literal(0.0)), "real")
+        written = Core("format", (arg, Literal(int(digits))), "text")
+        parts = [Literal(before)] * bool(before) + [written] + [Literal(after)] * bool(after)
+        return Core("join_texts", tuple(parts), "text") if len(parts) > 1 else written
+
+    # choices
+
+    def unified(self, values: list[Expression]) -> list[Expression]:
+        """Values of one type: numbers stay numbers, beside a text they are text, as in a column of both."""
+        types = {value.type for value in values} - {"null"}
+        if len(types) <= 1 or types <= set(NUMBERS):
+            return [real(v) if types == set(NUMBERS) and v.type == "integer" else v for v in values]
+        if "blob" in types:
+            raise UnsupportedError("blobs beside other values outside SQLite")
+        return [text(value) for value in values]
+
+    def _coalesce(self, e: Call) -> Expression:
+        args = self.unified([self.value(arg) for arg in e.args])
+        return Core("coalesce", tuple(args), _type(args))
+
+    def _nullif(self, e: Call) -> Expression:
+        this = self.value(e.args[0])
+        return Core("choose", (self.compare("=", *e.args), NULL, this), this.type)
+
+    def _if(self, e: Call) -> Expression:
+        return self._case(Case(((e.args[0], e.args[1]),), e.args[2]))
+
+    def _extreme(self, e: Call) -> Expression:
+        args = self.unified([self.value(arg) for arg in e.args])
+        return Core("extreme", tuple(args), _type(args), e.name)
+
+    def _case(self, e: Case) -> Expression:
+        if e.operand is not None:
+            tests = [self.compare("=", e.operand, when) for when, _ in e.branches]
+        else:
+            tests = [self.condition(when) for when, _ in e.branches]
+        results = [self.value(then) for _, then in e.branches]
+        results = self.unified([*results, self.value(e.otherwise) if e.otherwise is not None else NULL])
+        parts = [part for pair in zip(tests, results, strict=False) for part in pair]
+        has_else = e.otherwise is not None
+        return Core("choose", (*parts, *(results[-1:] if has_else else ())), _type(results))
+
+    def _cast(self, e: Cast) -> Expression:
+        this = self.value(e.value)
+        if e.to in ("integer", "real", "text"):
+            return {"integer": integer, "real": real, "text": text}[e.to](this)
+        if e.to == "numeric":
+            return number(this)
+        raise UnsupportedError("cast to blob outside SQLite")
+
+    def _collate(self, e: Collate) -> Expression:
+        return self.value(e.value)
+
+    def _subquery(self, e: Subquery) -> Expression:
+        """SQLite takes the first row; other engines refuse several."""
+        query = self.lower_query(e.query, self.scope)
+        return Subquery(query if _is_one_row(query) else Sort(query, limit=Literal(1)))
+
+    # times
+
+    def _time(self, e: Call) -> Expression:
+        """date, time, datetime, format_date and julianday; modifiers must be constants."""
+        args = list(e.args)
+        form = {"date": "%Y-%m-%d", "time": "%H:%M:%S", "datetime": "%Y-%m-%d %H:%M:%S"}.get(e.name, "")
+        if e.name == "format_date":
+            first = args.pop(0)
+            if not isinstance(first, Literal) or not isinstance(first.value, str):
+                raise UnsupportedError("format_date with a computed format outside SQLite")
+            form = first.value
+        this, *modifiers = [self.value(arg) for arg in args] or [Literal("now")]
+        if not all(isinstance(one, Literal) and isinstance(one.value, str) for one in modifiers):
+            raise UnsupportedError(f"{e.name} with a computed modifier outside SQLite")
+        if this.type != "text":
+            raise UnsupportedError(f"{e.name} of a number outside SQLite")
+        name = "julian" if e.name == "julianday" else "day"
+        kind = "real" if e.name == "julianday" else "text"
+        return Core(name, (this, *modifiers), kind, form)
+
+    def _now(self, e: Call) -> Expression:
+        return self._time(Call({"current_date": "date", "current_time": "time"}.get(e.name, "datetime"), ()))
+
+    # aggregates and windows
+
+    def aggregation(self, e: Aggregation) -> Expression:
+        where = self.condition(e.where) if e.where is not None else None
+        args, kind = self._aggregated(e.name, e.args)
+        return TypedAggregation(e.name, args, e.is_distinct, where, kind)
+
+    def _aggregated(self, name: str, given: tuple) -> tuple[tuple, str]:
+        args = [self.value(arg) for arg in given]
+        if name in ("sum", "total", "avg"):
+            args = [real(number(args[0])) if name != "sum" else number(args[0])]
+        if name == "string_agg":
+            args = [text(arg) for arg in args]
+        kinds = {"count": "integer", "total": "real", "avg": "real", "string_agg": "text"}
+        return tuple(args), kinds.get(name) or (args[0].type if args else "integer")
+
+    def over(self, e: Over) -> Expression:
+        args, kind = self._aggregated(e.name, e.args)
+        if e.name in ("lag", "lead") and len(args) == 3:
+            this, default = self.unified([args[0], args[2]])
+            args, kind = (this, args[1], default), this.type
+        kinds = {"row_number": "integer", "rank": "integer", "dense_rank": "integer", "ntile": "integer"}
+        kinds |= {"percent_rank": "real", "cume_dist": "real"}
+        where = self.condition(e.where) if e.where is not None else None
+        order = tuple(self.sort_key(key) for key in e.order)
+        partition = tuple(self.value(part) for part in e.partition)
+        return TypedOver(e.name, args, partition, order, e.frame, where, kinds.get(e.name, kind))
+
+    def sort_key(self, key: SortKey) -> SortKey:
+        value = self.value(key.value)
+        if key.value.collation == "nocase" and value.type == "text":
+            value = Core("fold", (value,), "text")
+        return SortKey(value, key.is_descending, key.nulls_first)
+
+
+def _is_one_row(query: Relation) -> bool:
+    while isinstance(query, Project | Filter | With):
+        query = query.input
+    if isinstance(query, Sort):
+        return isinstance(query.limit, Literal) and query.limit.value in (0, 1)
+    return (isinstance(query, Aggregate) and not query.keys) or (isinstance(query, Values) and len(query.rows) == 1)
+
+
+def _type(values: list[Expression]) -> str:
+    return next((value.type for value in values if value.type != "null"), "null")
+
+
+def _core_comparison(word: str, a: Expression, b: Expression) -> Expression:
+    return Core("same" if word in ("is", "is not") else "compare", (a, b), "condition", word)
+
+
+def _by_type(word: str, number_: Expression, text_: Expression) -> Expression:
+    """number <word> text without conversion: a number is smaller than any text."""
+    if word in ("is", "is not"):
+        both = Core("and", tuple(Core("is null", (x,), "condition") for x in (number_, text_)), "condition")
+        return both if word == "is" else Core("not", (both,), "condition")
+    holds = Core("compare", (Literal(0), Literal(1)), "condition", word)
+    known = Core("and", tuple(Core("is not null", (x,), "condition") for x in (number_, text_)), "condition")
+    return Core("choose", (known, holds), "condition")
+
+
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>", "is": "is", "is not": "is not"}
+_CONDITIONS = ("and", "or", "not", "is null", "is not null", "between", "in", "like", "glob")
+_METHODS = (
+    dict.fromkeys(("+", "-", "*", "/", "%"), "arithmetic")
+    | dict.fromkeys(("&", "|", "<<", ">>", "~"), "bits")
+    | {"||": "concat", "greatest": "extreme", "least": "extreme"}
+    | dict.fromkeys(("upper", "lower", "trim", "ltrim", "rtrim", "replace"), "texts")
+    | dict.fromkeys(("date", "time", "datetime", "format_date", "julianday"), "time")
+    | dict.fromkeys(("current_date", "current_time", "current_timestamp"), "now")
+    | dict.fromkeys(("sqrt", "power", "exp", "ln", "log10", "ceil", "floor", "sign"), "mathematics")
+)
