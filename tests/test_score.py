@@ -6,9 +6,10 @@ import sqlite3
 import polars as pl
 import pytest
 
-from workbench.backends.base import Limits
+from workbench.backends.base import Execution, Limits
 from workbench.benchmarks import read_benchmark
 from workbench.errors import ConfigError, ResultsError
+from workbench.execute import Executor
 from workbench.import_predictions import import_predictions, size_in_name
 from workbench.results import Run
 from workbench.score import dialect_for, explain, score
@@ -243,3 +244,20 @@ def test_an_engine_without_predictions_is_refused(root, folder):
 )
 def test_sizes_in_names(name, size):
     assert size_in_name(name) == size
+
+
+@pytest.mark.parametrize(
+    "answer", [None, Execution("crashed", message="the server went away", seconds=0.1)], ids=["silence", "crash"]
+)
+def test_what_an_engine_did_not_answer_is_asked_again(run, monkeypatch, tmp_path, answer):
+    """An engine that goes away in the middle, golds included, costs rows of this scoring and of no later one."""
+    monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path / "cache"))
+    with monkeypatch.context() as patch:
+        patch.setattr(Executor, "_run", lambda self, statement: answer)
+        score(run, ["sqlite"])
+    assert set(_rows(run)["outcome"]) == {"not_judged"}
+    score(run, ["sqlite"])
+    found = {
+        row["question_id"]: (row["bird_ex"], row["outcome"], row["reason"]) for row in _rows(run).iter_rows(named=True)
+    }
+    assert found == EXPECTED

@@ -25,6 +25,7 @@ from workbench.results import Run, content_hash, part_name
 from workbench.sqlite_source import database_hash
 
 SCORE_VERSION = 1  # raise when the same results would be judged differently
+UNSETTLED = (None, "crashed")  # outcomes of a gold that say nothing on it: it is run again next time
 _MODEL_COLUMNS = ("model", "params_b", "weights", "regime", "is_simulated", "target", "dialect", "question_id", "db_id")
 
 
@@ -223,7 +224,8 @@ class _Database:
                 about | {"question_id": question_id}, "gold", engine, sql, None, self._hash(engine, sql)
             )
             old = stored.get(question_id)
-            if old is not None and (old["input_hash"] == row["input_hash"] or engine in self.executor.unavailable):
+            is_same = old is not None and old["input_hash"] == row["input_hash"] and old["status"] not in UNSETTLED
+            if is_same or (old is not None and engine in self.executor.unavailable):
                 row = old
             elif self._can_run(engine, sql):
                 todo.append(Statement(engine, self.db_id, self.path, sql, tag=question_id))
@@ -246,6 +248,11 @@ class _Database:
         for pair in pairs:
             scored, executed = (rows.get(pair.question_id) for rows in stored)
             if scored is None or executed is None or scored["outcome"] == "not_judged":
+                continue
+            if (
+                "crashed" in (scored["predicted_status"], scored["gold_status"])
+                and pair.engine in self.executor.versions
+            ):
                 continue
             is_same = scored["input_hash"] == executed["input_hash"] == pair.input_hash
             if is_same or pair.engine in self.executor.unavailable:
@@ -306,6 +313,8 @@ class _Database:
                 return f"{engine}: {self.executor.unavailable[engine]}"
             if (engine, self.db_id) in self.executor.unprepared:
                 return self.executor.unprepared[engine, self.db_id]
+        if pair.gold["status"] in UNSETTLED:
+            return f"the gold query was not run to its end: {pair.gold['message'] or 'no answer'}"
         return None
 
     def _can_run(self, engine: str, sql: str | None) -> bool:

@@ -27,6 +27,8 @@ DSN_VARIABLE = "WORKBENCH_MYSQL_DSN"
 NAME_CHARACTERS = 64  # https://dev.mysql.com/doc/refman/9.0/en/identifier-length.html
 UNKILLABLE = 10.0  # seconds
 
+LOST = (0, 2006, 2013)  # error numbers of a connection that is gone
+
 
 class ServerError(Exception):
     """The server's or the driver's words to our own statements. number: MySQL's error number, 0 if it has none."""
@@ -90,7 +92,7 @@ class MySQLBackend(Backend):
         with self._lock:
             self._close_admin()
             try:
-                self._ask("SELECT 1")
+                self._admin = self.connect()
             except EngineError:
                 self.stop()
                 self.start()
@@ -154,8 +156,11 @@ class MySQLBackend(Backend):
         password = given.get("password")
         given |= {"password": (password or "").encode()}  # of a text the driver would take Latin-1
         given |= {"database": database, "charset": CHARSET, "collation": COLLATION, "autocommit": True}
+        patience = options.pop("read_timeout", None)
         try:
-            return pymysql.connect(**({"connect_timeout": 5} | given | options))
+            connection = pymysql.connect(**({"connect_timeout": 5} | given | options), read_timeout=5)
+            connection._read_timeout = patience  # the driver has one timeout for the greeting and for every answer
+            return connection
         except (pymysql.Error, UnicodeError, RuntimeError) as error:  # a RuntimeError: what its way to log in needs
             words = str(error.args[-1]) if error.args else type(error).__name__
             if password:
@@ -258,7 +263,13 @@ class MySQLBackend(Backend):
             if self._admin is None or not self._admin.open:
                 self._admin = self.connect()
             try:
-                return ask(self._admin, sql, parameters)
+                try:
+                    return ask(self._admin, sql, parameters)
+                except ServerError as error:
+                    if error.number not in LOST:
+                        raise
+                self.revive()  # the server was killed: once more, on a connection of the next one
+                return ask(self._admin or self.connect(), sql, parameters)
             except ServerError as error:
                 raise EngineError(without_paths(error), where=self.name) from error
 
