@@ -28,7 +28,7 @@ endif
 READY := .venv/.ready
 MYSQL := .cache/programs/.mysql
 PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
-PYTEST := .venv/bin/python -m pytest -n 2 --dist loadfile
+PYTEST := .venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 18

@@ -10,6 +10,15 @@ TEMPORARY = tempfile.TemporaryDirectory(prefix="workbench-test-", ignore_cleanup
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
+LONGEST = ("test_run", "test_attacks", "test_mysql", "test_gate")  # begun first, so that the others fill in beside them
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first; the rest stays in order."""
+    place = {name: index for index, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(LONGEST)))
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of real benchmark slices and predictions; tests that need it skip by name without it."""
