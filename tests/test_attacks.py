@@ -29,6 +29,7 @@ ENGINES = DIALECTS  # an engine's name is its dialect's
 LIMITS = Limits(seconds=1, rows=10_000, bytes=4 * 2**20, memory=2**30)
 SHORT = Limits(seconds=0.5, rows=10_000, bytes=4 * 2**20, memory=2**30)
 LATE = 1.0  # seconds over the limit within which a result must be there
+TRIES = 3
 MARK = "wbattack"  # part of the name of everything an attack would make
 SECRET = "the-canary-sings"
 ENDED_BY_FORCE = ("timeout", "crashed", "too_large")
@@ -200,12 +201,21 @@ def open_arena(engine: str, folder: Path) -> Arena:
     return arena
 
 
+def on_time(run, limits: Limits) -> Execution:
+    """Run until it is on time, thrice at most: another program may have had the processors, a missing limit stays late."""
+    for _ in range(TRIES):
+        started, worked = time.monotonic(), time.process_time()
+        execution = run()
+        gate = time.process_time() - worked  # it reads the statement here, before the engine's clock starts
+        late = time.monotonic() - started - limits.seconds - gate
+        if late < LATE:
+            return execution
+    raise AssertionError(f"{late:.1f} s late: {execution}")
+
+
 def check(arena: Arena, run, limits: Limits) -> Execution:
     """Run one attack: on time, telling nothing, and with no effect."""
-    started, worked = time.monotonic(), time.process_time()
-    execution = run()
-    gate = time.process_time() - worked  # it reads the statement here, before the engine's clock starts
-    assert time.monotonic() - started < limits.seconds + LATE + gate, execution
+    execution = on_time(run, limits)
     told = f"{execution.message} {execution.table.rows() if execution.table else ''}"
     assert SECRET not in told and str(arena.folder) not in told.replace(str(arena.path), "")
     if execution.status in ENDED_BY_FORCE:
@@ -272,7 +282,8 @@ def test_an_effect_would_be_seen(arenas):
     arena.path.write_bytes(data)
     assert arena.state() == arena.before
     spin = psutil.Popen([sys.executable, "-c", "while True: pass"])
-    time.sleep(0.3)
-    assert not arena.is_quiet()
+    until = time.monotonic() + 10  # a busy machine lets it work but rarely
+    while arena.is_quiet():
+        assert time.monotonic() < until
     spin.kill()
     spin.wait()
