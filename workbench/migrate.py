@@ -153,11 +153,13 @@ def _copy_once(backend: Backend, path: Path, db_id: str, name: str) -> None:
 def _copy(backend: Backend, path: Path, working: str) -> tuple[list[PlannedTable], list[tuple[str, str]]]:
     """Plan, load and prove all tables of one file."""
     loader = _loader(backend)
-    tables, others = _plan(path, loader)
-    with _engine_faults(path, loader), loader.Loader(backend, working) as first:
-        first.create_tables(tables)
-        _each_table(backend, working, path, tables, loader, _copy_table)
-        first.add_foreign_keys(tables)
+    with ThreadPoolExecutor(1) as pool:
+        planning = pool.submit(_plan, path, loader)
+        with _engine_faults(path, loader), loader.Loader(backend, working) as first:  # which takes its time to open
+            tables, others = planning.result()
+            first.create_tables(tables)
+            _each_table(backend, working, path, tables, loader, _copy_table)
+            first.add_foreign_keys(tables)
     return tables, others
 
 
