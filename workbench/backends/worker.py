@@ -13,6 +13,7 @@ import os
 import select
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -35,6 +36,7 @@ class Worker:
         for pipe in (self._process.stdin, self._process.stdout):
             with contextlib.suppress(AttributeError, OSError):  # no Linux, or many pipes are open: small ones do
                 fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        self.turn = threading.Lock()  # for owners who share a worker: held from a question to its last answer
         self._received = bytearray()
         self._poll = select.poll()
         self._poll.register(self._process.stdout, select.POLLIN)
