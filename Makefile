@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lab lint lock clean moved
+.PHONY: help setup demo test test-all lab lint lock speed clean moved
 
 # Nothing inherited may redirect the set-up or shadow what .venv holds. What says where packages come from stays.
 SOURCES := PIP_INDEX% PIP_EXTRA_INDEX% PIP_FIND_LINKS PIP_NO_INDEX PIP_CONFIG_FILE PIP_CERT PIP_CLIENT_CERT \
@@ -55,6 +55,19 @@ lock: $(READY) ## requirements.lock again, after a change of pyproject.toml (ARG
 	@.venv/bin/python -m uv pip compile pyproject.toml --all-extras --group setup --output-file requirements.lock \
 		--universal --python-version 3.11 --fork-strategy fewest --generate-hashes --no-emit-index-url \
 		--no-annotate --custom-compile-command "make lock" --quiet $(ARGS)
+
+speed: $(READY) $(MYSQL) ## how long a migration takes, beside the bare routes and dlt (ARGS=--rounds 5, ...)
+	@if ! cmp -s speed/requirements.txt .cache/speed/requirements.txt; then
+		rm -rf .cache/speed/packages
+		if UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$${PIP_INDEX_URL:-}}" .venv/bin/python -m uv --quiet pip install \
+			--python .venv --no-deps --target .cache/speed/packages -r speed/requirements.txt; then
+			cp speed/requirements.txt .cache/speed/requirements.txt
+		else
+			rm -rf .cache/speed/packages
+			echo "make: dlt cannot be installed; it is left out" >&2
+		fi
+	fi
+	.venv/bin/python speed/migration.py $(ARGS)
 
 clean: ## removes .venv and every cache; results/ and figures/ stay
 	@if [ -x .venv/bin/workbench ]; then

@@ -210,14 +210,15 @@ def _join_parts(column: PlannedColumn, kinds: list[str], parts: list[pa.Array], 
         joined, changed = _repaired(joined, holds_nul)
         column.repaired += changed
     for kind, part in zip(kinds[1:], parts[1:], strict=True):
-        values = part.to_pylist()
+        is_filled = part.is_valid()
+        values = part.filter(is_filled).to_pylist()
         if kind == "real":
-            values = [None if value is None else real_text(value) for value in values]
+            values = [real_text(value) for value in values]
         if column.kind == "blob":
-            values = [None if value is None else value.encode() for value in values]
+            values = [value.encode() for value in values]
         elif kind == "blob":  # these values are counted as converted already, repaired or not
-            values = [None if value is None else _repair(value, holds_nul) for value in values]
-        joined = pc.coalesce(joined, pa.array(values, joined.type))
+            values = [_repair(value, holds_nul) for value in values]
+        joined = pc.replace_with_mask(joined, is_filled, pa.array(values, joined.type))
     return joined
 
 

@@ -153,11 +153,13 @@ def _copy_once(backend: Backend, path: Path, db_id: str, name: str) -> None:
 def _copy(backend: Backend, path: Path, working: str) -> tuple[list[PlannedTable], list[tuple[str, str]]]:
     """Plan, load and prove all tables of one file."""
     loader = _loader(backend)
-    tables, others = _plan(path, loader)
-    with _engine_faults(path, loader), loader.Loader(backend, working) as first:
-        first.create_tables(tables)
-        _each_table(backend, working, path, tables, loader, _copy_table)
-        first.add_foreign_keys(tables)
+    with ThreadPoolExecutor(1) as pool:
+        planning = pool.submit(_plan, path, loader)
+        with _engine_faults(path, loader), loader.Loader(backend, working) as first:  # which takes its time to open
+            tables, others = planning.result()
+            first.create_tables(tables)
+            _each_table(backend, working, path, tables, loader, _copy_table)
+            first.add_foreign_keys(tables)
     return tables, others
 
 
@@ -208,12 +210,22 @@ def _plan(path: Path, loader) -> tuple[list[PlannedTable], list[tuple[str, str]]
 
 
 def _copy_table(connection, path: Path, table: PlannedTable, loader) -> None:
-    sent, failures = Checksum(_column_names(table)), []
+    sent = Checksum(_column_names(table))
+    _load_table(connection, path, table, loader, sent.add)
+    _prove(connection, path, table, loader, sent)
+    connection.finish(table)
+    kill_point("migration-half-loaded")
+
+
+def _load_table(connection, path: Path, table: PlannedTable, loader, look: Callable | None = None) -> None:
+    """Send the rows to the engine; look: is shown every batch on its way."""
+    failures = []
 
     def batches() -> Iterator[pa.RecordBatch]:
         try:
-            for batch in read_batches(path, table, loader.HOLDS_NUL, getattr(loader, "HOLDS_INFINITY", True)):
-                sent.add(batch)
+            for batch in _read_source(path, table, loader):
+                if look:
+                    look(batch)
                 yield batch
         except Exception as error:  # the driver hands on only a text of it
             failures.append(error)
@@ -226,15 +238,16 @@ def _copy_table(connection, path: Path, table: PlannedTable, loader) -> None:
             if failures:
                 raise failures[0] from None
             raise MigrationError(_words(error), where=_place(path, table)) from error
-    _prove(connection, path, table, loader, sent)
-    connection.finish(table)
-    kill_point("migration-half-loaded")
+
+
+def _read_source(path: Path, table: PlannedTable, loader) -> Iterator[pa.RecordBatch]:
+    return read_batches(path, table, loader.HOLDS_NUL, getattr(loader, "HOLDS_INFINITY", True))
 
 
 def _verify_table(connection, path: Path, table: PlannedTable, loader) -> None:
     expected = Checksum(_column_names(table))
     with _read_faults(path, table):
-        for batch in read_batches(path, table, loader.HOLDS_NUL, getattr(loader, "HOLDS_INFINITY", True)):
+        for batch in _read_source(path, table, loader):
             expected.add(batch)
     _prove(connection, path, table, loader, expected)
 

@@ -8,9 +8,10 @@ quoted; declared types never reach the engine.
 
 import contextlib
 import io
+import itertools
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Self
 
 import pyarrow as pa
@@ -28,7 +29,8 @@ TYPES = {
 NAME_BYTES = 69  # a table's name is a file's name of 209 bytes at most, in which each may take three
 RESERVED_COLUMNS = frozenset({"_row_exists", "_block_number", "_block_offset"})  # MergeTree writes these itself
 HOLDS_NUL = True
-THREADS = 1  # one process has the folder open
+THREADS = 2  # one process has the folder open and does one thing at a time; meanwhile the next table is read
+AHEAD = 8  # batches that are read before it is a table's turn
 ANSWER_WAIT = 3600.0  # seconds for one step: the data are our own, but for ever is no answer
 MAIN = "main"
 
@@ -66,24 +68,28 @@ class Loader:
     def load(self, table: PlannedTable, rows: pa.RecordBatchReader) -> None:
         """Append the rows to the table, as they come."""
         columns = ", ".join(quote(column.engine_name) for column in table.columns)
-        self._worker.send(["insert", f"INSERT INTO {self._name(table)} ({columns})"])
-        try:
-            self._send_stream(rows)
-        finally:
-            self._worker.send(b"")
-            error = self._answer()
+        ready = list(itertools.islice(rows, AHEAD))
+        with self._worker.turn:
+            self._worker.send(["insert", f"INSERT INTO {self._name(table)} ({columns})"])
+            try:
+                self._send_stream(rows.schema, itertools.chain(ready, rows))
+            finally:
+                self._worker.send(b"")
+                error = self._answer()
         if error:
             raise LoadError(error)
 
     def read(self, table: PlannedTable) -> Iterator[pa.RecordBatch]:
         """The rows that the folder holds, in any order; columns in the plan's order."""
         columns = ", ".join(quote(column.engine_name) for column in table.columns)
-        self._worker.send(["read", f"SELECT {columns} FROM {self._name(table)}"])
-        while (answer := self._worker.receive(time.monotonic() + ANSWER_WAIT))[0] == "data":
-            with pa.ipc.open_stream(answer[1]) as reader:
-                for batch in reader:
-                    arrays = [array.cast(field.type) for array, field in zip(batch.columns, table.schema, strict=True)]
-                    yield pa.RecordBatch.from_arrays(arrays, schema=table.schema)
+        with self._worker.turn:
+            self._worker.send(["read", f"SELECT {columns} FROM {self._name(table)}"])
+            while (answer := self._worker.receive(time.monotonic() + ANSWER_WAIT))[0] == "data":
+                with pa.ipc.open_stream(answer[1]) as reader:
+                    for batch in reader:
+                        parts = zip(batch.columns, table.schema, strict=True)
+                        arrays = [array.cast(field.type) for array, field in parts]
+                        yield pa.RecordBatch.from_arrays(arrays, schema=table.schema)
         if answer[1]:
             raise LoadError(_words(answer[1]))
 
@@ -112,9 +118,9 @@ class Loader:
         order = ", ".join(quote(given[name]) for name in key)
         self._run(f"CREATE TABLE {self._name(table)} ({', '.join(columns)}) ENGINE = MergeTree ORDER BY ({order})")
 
-    def _send_stream(self, rows: pa.RecordBatchReader) -> None:
+    def _send_stream(self, schema: pa.Schema, rows: Iterable[pa.RecordBatch]) -> None:
         sink = io.BytesIO()
-        with pa.ipc.new_stream(sink, rows.schema) as stream:
+        with pa.ipc.new_stream(sink, schema) as stream:
             for batch in rows:
                 stream.write_batch(batch)
                 self._worker.send(sink.getvalue())
@@ -126,8 +132,10 @@ class Loader:
         return f"{quote(self._database)}.{quote(table.engine_name)}"
 
     def _run(self, sql: str) -> None:
-        self._worker.send(["run", sql])
-        if error := self._answer():
+        with self._worker.turn:
+            self._worker.send(["run", sql])
+            error = self._answer()
+        if error:
             raise LoadError(error)
 
     def _answer(self) -> str | None:

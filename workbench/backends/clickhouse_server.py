@@ -67,6 +67,7 @@ class ServerLoad:
 
     def __init__(self, database: str):
         self._client = client(database=database)
+        self.turn = threading.Lock()
         self._answers: Iterator = iter(())
         self._insert: tuple[str, io.BytesIO] | None = None
 

@@ -67,7 +67,10 @@ class Loader:
     def load(self, table: PlannedTable, rows: pa.RecordBatchReader) -> None:
         """Append the rows to the table, as they come."""
         with closing(self._arrow.cursor()) as cursor:
+            cursor.execute("BEGIN")
+            cursor.execute(f"TRUNCATE {_name(table)}")  # in the same transaction: rows then need no log
             cursor.adbc_ingest(table.engine_name, rows, mode="append", db_schema_name="public")
+            cursor.execute("COMMIT")
 
     def read(self, table: PlannedTable) -> Iterator[pa.RecordBatch]:
         """The rows that the server has, in any order; columns in the plan's order."""

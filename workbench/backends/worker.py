@@ -6,14 +6,18 @@ In: a script of this folder that imports no more than it needs, run by path. Bet
 to run code here by sending a pickle.
 """
 
+import contextlib
+import fcntl
 import marshal
 import os
 import select
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
+PIPE_BYTES = 2**20  # so that one side goes on while the other is at work; what Linux allows everybody
 START_WAIT = 30.0  # seconds until a new worker must have said its first word
 
 
@@ -29,6 +33,10 @@ class Worker:
             [sys.executable, "-I", "-S", str(script), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, cwd="/", env=environment or {}, bufsize=0,
         )  # fmt: skip
+        for pipe in (self._process.stdin, self._process.stdout):
+            with contextlib.suppress(AttributeError, OSError):  # no Linux, or many pipes are open: small ones do
+                fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        self.turn = threading.Lock()  # for owners who share a worker: held from a question to its last answer
         self._received = bytearray()
         self._poll = select.poll()
         self._poll.register(self._process.stdout, select.POLLIN)
