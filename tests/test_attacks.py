@@ -282,8 +282,10 @@ def test_an_effect_would_be_seen(arenas):
     arena.path.write_bytes(data)
     assert arena.state() == arena.before
     spin = psutil.Popen([sys.executable, "-c", "while True: pass"])
-    until = time.monotonic() + 10  # a busy machine lets it work but rarely
-    while arena.is_quiet():
-        assert time.monotonic() < until
-    spin.kill()
-    spin.wait()
+    try:
+        until = time.monotonic() + 10  # a busy machine lets it work but rarely
+        while arena.is_quiet():
+            assert time.monotonic() < until
+    finally:
+        spin.kill()
+        spin.wait()
