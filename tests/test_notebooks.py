@@ -28,8 +28,8 @@ class TestNotebook:
             assert cell.outputs == [] and cell.execution_count is None
 
     def test_has_one_parameters_cell(self, path):
-        tagged = [cell for cell in _cells(path) if "parameters" in cell.metadata.get("tags", [])]
-        assert (len(tagged) == 1 and tagged[0] is _cells(path)[0]) or tagged[0].source == _cells(path)[0].source
+        tagged = ["parameters" in cell.metadata.get("tags", []) for cell in _cells(path)]
+        assert tagged[0] and sum(tagged) == 1
 
     def test_holds_no_logic_and_one_call_a_cell(self, path):
         for cell in _cells(path)[1:]:
