@@ -1,6 +1,7 @@
 """BIRD's rule on hand-written pairs (metric definitions restated from the official code), reasons, intervals."""
 
 import datetime
+import math
 from decimal import Decimal
 from uuid import UUID
 
@@ -47,7 +48,15 @@ PAIRS = [  # id, predicted, gold, verdict, words of the reason
         "3 of gold's 12 rows are missing, first: (0)",
     ),
     ("one missing", [(1,)], [(1,), (2,)], False, "1 of gold's 2 rows is missing, first: (2)"),
-    ("extra", [(1,), (9,), (8,)], [(1,)], False, "2 rows are not in gold, first: (9)"),
+    ("extra", [(1,), (9,), (8,)], [(1,)], False, "2 rows are not in gold, first: (8)"),
+    (
+        "the row quoted is the least of any kinds",
+        [("a",), (b"b",), (math.nan,), (2,), (1.5,), (Decimal("1.75"),)],
+        [(3,)],
+        False,
+        "gold's only row is missing, first: (3); 6 rows are not in gold, first: (1.5)",
+    ),
+    ("NULL is least", [(2, "a"), (None, "b")], [], False, "2 rows vs gold's none, first: (NULL, 'b')"),
     (
         "missing and extra",
         [(7,), (8,)],

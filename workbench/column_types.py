@@ -35,7 +35,7 @@ ARROW_TYPES = {"integer": pa.int64(), "real": pa.float64(), "text": pa.string(),
 REPLACEMENT = "\ufffd"
 BATCH_ROWS = 16384
 BATCH_BYTES = 16 * 2**20  # wide rows come in smaller batches
-_SCAN_COLUMNS = 300  # times six results each: SQLite gives 2000 at most
+_SCAN_COLUMNS = 250  # times seven results each: SQLite gives 2000 at most
 _EXACT = 2**53
 _LARGEST_DOUBLE_INTEGER = 2**63 - 1024
 _SENTINELS = {"integer": "0", "real": "0.0", "text": "''", "blob": "x''"}
@@ -43,15 +43,21 @@ _SENTINELS = {"integer": "0", "real": "0.0", "text": "''", "blob": "x''"}
 
 @dataclass
 class PlannedColumn:
-    """stored: number of values per kind. rounded: integers that no double holds. repaired: texts, clamped: infinities changed when read."""
+    """stored: number of values per kind. rounded: integers that no double holds. repaired: texts, clamped: infinities changed when read.
+
+    longest: characters of the longest text or bytes of the longest blob, as SQLite's length() sees them: up to a NUL.
+    engine_type: set by a loader that has several types for one kind.
+    """
 
     source: Column
     kind: str
     stored: dict[str, int]
+    longest: int = 0
     rounded: int = 0
     repaired: int = 0
     clamped: int = 0
     engine_name: str = ""
+    engine_type: str = ""
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -87,18 +93,18 @@ def plan_table(connection: sqlite3.Connection, table: Table) -> PlannedTable:
         expected = [declared_kind(column.declared_type) for column in group]
         rows, counts = _count(connection, table, group, [(kind,) for kind in expected])
         found = {
-            column.name: (length, {kind: values})
-            for column, kind, (values, length, _) in zip(group, expected, counts, strict=True)
+            column.name: (length, longest, {kind: values})
+            for column, kind, (values, length, longest, _) in zip(group, expected, counts, strict=True)
         }
-        mixed = [column for column, (values, _, matching) in zip(group, counts, strict=True) if values != matching]
+        mixed = [column for column, (values, *_, matching) in zip(group, counts, strict=True) if values != matching]
         if mixed:
             _, counts = _count(connection, table, mixed, [KINDS] * len(mixed))
-            for column, (_, length, *numbers) in zip(mixed, counts, strict=True):
-                found[column.name] = (length, dict(zip(KINDS, numbers, strict=True)))
+            for column, (_, length, longest, *numbers) in zip(mixed, counts, strict=True):
+                found[column.name] = (length, longest, dict(zip(KINDS, numbers, strict=True)))
         for column in group:
-            length, stored = found[column.name]
+            length, longest, stored = found[column.name]
             size += length
-            columns.append(_plan_column(connection, table, column, stored))
+            columns.append(_plan_column(connection, table, column, stored, longest))
     return PlannedTable(table, rows, size, columns)
 
 
@@ -149,31 +155,31 @@ def real_text(value: float) -> str:
 
 
 def _count(connection, table: Table, columns, kinds) -> tuple[int, list[tuple[int, ...]]]:
-    """One scan: the rows, and per column the values, their text and blob length, and the values of each asked kind."""
+    """One scan: the rows, and per column the values, the sum and maximum of text and blob lengths, the values of each kind."""
     wanted = ["count(*)"]
     for column, asked in zip(columns, kinds, strict=True):
         name = f"t.{quote(column.name)}"
         wanted.append(f"count({name})")
         has_length = not {"text", "blob"}.isdisjoint(asked)
-        wanted.append(f"total(length({name}))" if has_length else "0")
+        wanted += [f"total(length({name}))", f"coalesce(max(length({name})), 0)"] if has_length else ["0", "0"]
         wanted += [f"coalesce(sum(typeof({name}) = '{kind}'), 0)" for kind in asked]
     rows, *counts = connection.execute(
         f"SELECT {', '.join(wanted)} FROM {quote(table.name)} AS t NOT INDEXED"  # a damaged index cannot mislead
     ).fetchone()
     found = []
     for asked in kinds:
-        take = 2 + len(asked)
+        take = 3 + len(asked)
         found.append(tuple(int(number) for number in counts[:take]))
         counts = counts[take:]
     return rows, found
 
 
-def _plan_column(connection, table: Table, column: Column, stored: dict[str, int]) -> PlannedColumn:
+def _plan_column(connection, table: Table, column: Column, stored: dict[str, int], longest: int) -> PlannedColumn:
     stored = {kind: number for kind, number in stored.items() if number}
     if not stored:
         return PlannedColumn(column, declared_kind(column.declared_type), stored)
     kind = next(kind for kind in ("text", "blob", "real", "integer") if kind in stored)
-    planned = PlannedColumn(column, kind, stored)
+    planned = PlannedColumn(column, kind, stored, longest)
     if kind == "real" and "integer" in stored:
         name = f"t.{quote(column.name)}"
         (planned.rounded,) = connection.execute(

@@ -35,7 +35,8 @@ def bird_ex(predicted: Iterable[Sequence], gold: Iterable[Sequence]) -> bool:
 def first_difference(predicted: Iterable[Sequence], gold: Iterable[Sequence]) -> str | None:
     """Why `bird_ex` refuses a pair, in one line; None where it accepts it. The same input gives the same words.
 
-    Counts are of distinct rows; the rows quoted are the first ones in the order their query returned them.
+    Counts are of distinct rows; a row quoted is the first in an order of values, since an engine returns rows
+    that no ORDER BY ranks in any order.
     """
     predicted, gold = _distinct(predicted), _distinct(gold)
     missing = [row for key, row in gold.items() if key not in predicted or _has_nan(key)]
@@ -43,9 +44,9 @@ def first_difference(predicted: Iterable[Sequence], gold: Iterable[Sequence]) ->
     if not missing and not extra:
         return None
     if not predicted:
-        return f"no rows vs gold's {len(gold)}, first: {_show_row(missing[0])}"
+        return f"no rows vs gold's {len(gold)}, first: {_show_least(missing)}"
     if not gold:
-        return f"{_rows(predicted)} vs gold's none, first: {_show_row(extra[0])}"
+        return f"{_rows(predicted)} vs gold's none, first: {_show_least(extra)}"
     widths = [len(next(iter(rows))) for rows in (predicted, gold)]
     if widths[0] != widths[1]:
         return f"columns: {widths[0]} vs gold's {widths[1]}"
@@ -56,9 +57,9 @@ def first_difference(predicted: Iterable[Sequence], gold: Iterable[Sequence]) ->
     parts = []
     if missing:
         which = "gold's only row" if len(gold) == 1 else f"{len(missing)} of gold's {len(gold)} rows"
-        parts.append(f"{which} {_be(missing)} missing, first: {_show_row(missing[0])}")
+        parts.append(f"{which} {_be(missing)} missing, first: {_show_least(missing)}")
     if extra:
-        parts.append(f"{_rows(extra)} {_be(extra)} not in gold, first: {_show_row(extra[0])}")
+        parts.append(f"{_rows(extra)} {_be(extra)} not in gold, first: {_show_least(extra)}")
     return "; ".join(parts)
 
 
@@ -101,6 +102,18 @@ def _distinct(rows: Iterable[Sequence]) -> dict[tuple, tuple]:
     for key, row in zip(_keys(rows), rows, strict=True):
         distinct.setdefault(key, row)
     return distinct
+
+
+def _rank(row: tuple) -> list[tuple]:
+    """A sort key for rows of any values: NULLs, numbers, then all else by its text."""
+    return [
+        (0, 0.0, "")
+        if value is None
+        else (1, value, "")
+        if isinstance(value, int | float | Decimal) and not _has_nan(value)
+        else (2, 0.0, str(value))
+        for value in row
+    ]
 
 
 def _hashable(value: object) -> object:
@@ -170,7 +183,8 @@ def _be(rows: Sized) -> str:
     return "is" if len(rows) == 1 else "are"
 
 
-def _show_row(row: tuple) -> str:
+def _show_least(rows: Sequence[tuple]) -> str:
+    row = min(rows, key=_rank)
     shown = [_show(value) for value in row[:MAX_ROW_VALUES]]
     if len(row) > MAX_ROW_VALUES:
         shown.append(f"and {len(row) - MAX_ROW_VALUES} more")

@@ -42,7 +42,7 @@ LOADERS = {  # how each engine is filled
     "clickhouse": "workbench.backends.clickhouse_load",
     "duckdb": "workbench.backends.duckdb_load",
 }
-_RULES = "1"  # part of every copy's name: another number makes all copies anew
+_RULES = "2"  # part of every copy's name: another number makes all copies anew
 _DATABASES = 2  # copied at a time
 _tidied: WeakSet[Backend] = WeakSet()
 

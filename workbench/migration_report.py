@@ -73,7 +73,8 @@ def report_rows(
         for column in table.columns:
             source = column.source
             note = "; ".join(_remarks(column)) or None
-            add(name, source.name, source.declared_type, types[column.kind], column.values, column.converted, note)
+            given = column.engine_type or types[column.kind]
+            add(name, source.name, source.declared_type, given, column.values, column.converted, note)
     for name, kind in others:
         add(name, note=f"a {kind}: not copied")
     if not tables:

@@ -4,9 +4,10 @@ In: a started backend, the database's working name, PlannedTables and Arrow batc
 keys that the data allows; what is not allowed is said in the tables' notes. Each batch is one LOAD DATA LOCAL whose
 text is made by Arrow's own functions: doubles as the shortest text that reads back, bytes as they are but for four.
 
-MySQL indexes no LONGTEXT or LONGBLOB as a whole: such a column of a key is VARCHAR or VARBINARY, as long as an index of
-the key may be, until a longer value comes; it is then made what the others are, and the key is dropped. A primary key
-is there before the rows where nothing can be against it: InnoDB keeps its tables in the order of their key.
+Texts and bytes have the smallest of three types, since MySQL sorts rows with a LONGTEXT by where they lie in memory, in
+which ties change from run to run. A column of a key is as long as an index of the key may be. What the values turn out
+not to fit (SQLite measures a text up to its first NUL) becomes the largest type, and a key on it is dropped. A primary
+key is there before the rows where nothing can be against it: InnoDB keeps its tables in the order of their key.
 """
 
 import time
@@ -25,6 +26,10 @@ from workbench.column_types import ARROW_TYPES, BATCH_BYTES, PlannedColumn, Plan
 from workbench.sqlite_source import ForeignKey, fold
 
 TYPES = {"integer": "bigint", "real": "double", "text": "longtext", "blob": "longblob"}
+SHORT_TYPES = {"text": "varchar", "blob": "varbinary"}
+SHORT = 255  # characters; bytes of as few would all have to fit into InnoDB's page
+MIDDLE_TYPES = {"text": "text", "blob": "blob"}
+MIDDLE = {"text": 16_000, "blob": 65_000}  # characters or bytes; 65535 bytes is the limit
 KEY_BYTES = 3072  # of an index, 4 for a character: https://dev.mysql.com/doc/refman/9.0/en/innodb-limits.html
 ROW_BYTES = 60_000  # of all VARCHARs of a table; 65535 is the limit of a row
 HOLDS_NUL = True
@@ -99,13 +104,13 @@ class Loader:
     def create_tables(self, tables: Sequence[PlannedTable]) -> None:
         """Make the tables, with NOT NULL where it is declared and no NULL is stored."""
         known = {fold(table.source.name): table for table in tables}
-        sizes = _key_sizes(tables, known)
+        key_sizes = _key_sizes(tables, known)
         for table in tables:
-            parts = []
+            parts, sizes = [], _short_sizes(table, key_sizes)
             for column in table.columns:
                 is_kept = column.source.is_not_null and column.values == table.rows
-                size = sizes.get((table.source.name, column.source.name))
-                parts.append(f"{quoted(column.engine_name)} {_type(column, size)}{' NOT NULL' if is_kept else ''}")
+                kind = _type(column, sizes.get(column.source.name))
+                parts.append(f"{quoted(column.engine_name)} {kind}{' NOT NULL' if is_kept else ''}")
                 if column.source.is_not_null and not is_kept:
                     column.notes.append(f"NOT NULL dropped: {table.rows - column.values} NULLs")
             if _is_sure(table):
@@ -123,8 +128,9 @@ class Loader:
         for batch in rows:
             for column in [column for column in table.columns if column.engine_name in sizes]:
                 array = batch.column(column.engine_name)
-                lengths = pc.utf8_length(array) if column.kind == "text" else pc.binary_length(array)
-                if (pc.max(lengths).as_py() or 0) > sizes[column.engine_name]:
+                kind, size = sizes[column.engine_name]
+                lengths = pc.utf8_length(array) if kind == "varchar" else pc.binary_length(array)
+                if (pc.max(lengths).as_py() or 0) > size:
                     self._widen(table, column)
                     del sizes[column.engine_name]
             self._wait()
@@ -159,8 +165,8 @@ class Loader:
         sizes = self._sizes(table)
         for column in table.columns:
             if column.engine_name in sizes:
-                kind = "varchar" if column.kind == "text" else "varbinary"
-                column.notes.append(f"{kind}({sizes[column.engine_name]}) there, for a key")
+                kind, size = sizes[column.engine_name]
+                column.engine_type = kind if kind in MIDDLE_TYPES.values() else f"{kind}({size})"
         ask(self._connection, f"ANALYZE TABLE {_name(table)}")
 
     def add_foreign_keys(self, tables: Sequence[PlannedTable]) -> None:
@@ -230,24 +236,23 @@ class Loader:
             table.notes.append(f"{what} dropped: {NOT_ALLOWED[error.number]}")
 
     def _widen(self, table: PlannedTable, column: PlannedColumn) -> None:
-        """Make a column of a key what it would be without the key, which is dropped if it is there."""
+        """Give a column the largest type; a primary key on it is dropped if it is there."""
         name = column.source.name
         changes = ["DROP PRIMARY KEY"] if name in table.source.primary_key and _is_sure(table) else []
         if changes and not self._is_key(table, table.source.primary_key):
             changes = []
         is_kept = column.source.is_not_null and column.values == table.rows
-        changes.append(
-            f"MODIFY {quoted(column.engine_name)} {_type(column, None)}{' NOT NULL' if is_kept else ' NULL'}"
-        )
+        changes.append(f"MODIFY {quoted(column.engine_name)} {TYPES[column.kind]}{' NOT NULL' if is_kept else ' NULL'}")
         ask(self._connection, f"ALTER TABLE {_name(table)} {', '.join(changes)}")
 
-    def _sizes(self, table: PlannedTable) -> dict[str, int]:
-        """Columns that hold texts or bytes up to a length only, as the server has them."""
+    def _sizes(self, table: PlannedTable) -> dict[str, tuple[str, int]]:
+        """Columns that are not of the largest type -> type and characters (of a VARCHAR) or bytes it holds."""
         sql = (
-            "SELECT column_name, character_maximum_length FROM information_schema.columns"
-            " WHERE table_schema = DATABASE() AND table_name = %s AND data_type IN ('varchar', 'varbinary')"
+            "SELECT column_name, data_type, character_maximum_length FROM information_schema.columns"
+            " WHERE table_schema = DATABASE() AND table_name = %s"
+            " AND data_type IN ('varchar', 'varbinary', 'text', 'blob')"
         )
-        return dict(ask(self._connection, sql, (table.engine_name,)))
+        return {name: (kind, size) for name, kind, size in ask(self._connection, sql, (table.engine_name,))}
 
     def _is_key(self, table: PlannedTable, names: Sequence[str]) -> bool:
         """Whether exactly these columns, in this order, are a unique index."""
@@ -319,10 +324,23 @@ def _target(key: ForeignKey, known: dict) -> tuple[PlannedTable | None, tuple[st
     return parent, targets, None
 
 
+def _short_sizes(table: PlannedTable, key_sizes: dict[tuple[str, str], int]) -> dict[str, int]:
+    """Column -> characters or bytes, for those in keys and as many others of short values as a row has room for."""
+    sizes = {name: size for (owner, name), size in key_sizes.items() if owner == table.source.name}
+    room = ROW_BYTES - 12 * len(table.columns) - sum(4 * size for size in sizes.values())
+    for column in table.columns:
+        is_short = column.kind == "text" and column.longest <= SHORT
+        if is_short and column.source.name not in sizes and room >= 4 * SHORT:
+            sizes[column.source.name] = SHORT
+            room -= 4 * SHORT
+    return sizes
+
+
 def _type(column: PlannedColumn, size: int | None) -> str:
-    if size is None:
-        return TYPES[column.kind]
-    return f"{'varchar' if column.kind == 'text' else 'varbinary'}({size})"
+    if size is not None:
+        return f"{SHORT_TYPES[column.kind]}({size})"
+    is_middle = column.kind in MIDDLE_TYPES and column.longest <= MIDDLE[column.kind]
+    return (MIDDLE_TYPES if is_middle else TYPES)[column.kind]
 
 
 def _text(batch: pa.RecordBatch) -> memoryview:
