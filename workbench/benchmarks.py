@@ -15,7 +15,14 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from workbench.benchmark_layouts import Root, Source, description_files, find_database, find_source
+from workbench.benchmark_layouts import (
+    SYNTHESIZED,
+    Root,
+    Source,
+    description_files,
+    find_database,
+    find_source,
+)
 from workbench.benchmark_rows import QUESTION_COLUMNS, Problem, find_columns, number_ids, question_row
 from workbench.errors import BenchmarkError
 from workbench.records import kind_of, read_json, read_records
@@ -112,7 +119,7 @@ def _read(source: Source) -> Benchmark:
     where = {row["question_id"]: place for row, place in zip(rows, places, strict=True)}
     problems += _gold_problems(usable, where, source.engine_files)
     benchmark = Benchmark(
-        name=_name(source, records),
+        name=_name(source, records) + ("-synthesized" if _is_synthesized(source) else ""),
         path=source.base,
         questions=pl.DataFrame(usable, schema=QUESTION_COLUMNS),
         problems=problems,
@@ -233,6 +240,10 @@ def _name(source: Source, records: list[object]) -> str:
         return _slug(source.split if source.split.startswith("spider") else f"spider-{source.split}")
     folder = source.base.resolve().name
     return _slug(folder if source.is_only_split else f"{folder}-{source.split}")
+
+
+def _is_synthesized(source: Source) -> bool:
+    return any((root.folder / SYNTHESIZED).exists() for root in source.roots)
 
 
 def _slug(text: str) -> str:

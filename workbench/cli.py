@@ -135,14 +135,20 @@ def engines(action: str, names: tuple[str, ...], is_json: bool) -> None:
 @benchmark_option
 @databases_option
 @click.option("--engines", metavar="NAMES", help="Comma-separated; all by default.")
-@click.option("--synthesize", is_flag=True, help="Also make perturbed instances of the databases.")
+@click.option("--synthesize", is_flag=True, help="Make up small databases where the benchmark has none.")
 def prepare(benchmark: str, databases: str | None, engines: str | None, synthesize: bool) -> None:
     """Read a benchmark and copy its databases into the engines, exactly."""
     from workbench.backends import BACKENDS
     from workbench.migrate import prepare as prepare_
 
     if synthesize:
-        raise NotBuiltError("--synthesize is not built yet", hint="leave it out")
+        from workbench.synthesize import synthesize as synthesize_
+
+        folder, coverage = synthesize_(_benchmark(benchmark, databases))
+        for db_id, found in coverage.items():
+            click.echo(f"{db_id}: made up; {found.informative} of {found.queries} gold queries find something in it")
+        click.echo(f"made-up databases: --databases {folder}")
+        databases = str(folder)
     done = prepare_(_benchmark(benchmark, databases), _names(engines) or list(BACKENDS))
     click.echo(done)
     if done.unavailable or done.failed:
