@@ -3,6 +3,7 @@
 In: expressions that `lower.py` made. A dialect inherits this and overrides what its engine does otherwise.
 """
 
+import re
 from typing import ClassVar
 
 from sqlglot import exp
@@ -11,6 +12,11 @@ from workbench.core_functions import Core
 from workbench.dialects.base import BINARY, Dialect, Names, bracketed
 from workbench.errors import UnsupportedError
 from workbench.plan_expressions import Aggregation, Column, Literal, SortKey
+
+# regular expressions, which all engines read alike: an SQL number, times of text
+NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+TIME = r"^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?$"
+TIME_OF_DAY = r"^\d\d:\d\d(:\d\d(\.\d+)?)?$"
 
 
 class TypedDialect(Dialect):
@@ -182,3 +188,14 @@ def exp_with_plain_numbers(dialect: Dialect, kind: type, args: tuple, names: Nam
         is_plain = isinstance(arg, Literal) and isinstance(other, Column)
         trees.append(Dialect.write_literal(dialect, arg, names) if is_plain else dialect.write(arg, names))
     return kind(this=bracketed(trees[0], 4), expression=bracketed(trees[1], 4))
+
+
+def regex_of_glob(pattern: str) -> str:
+    """GLOB's *, ? and [...] as a regular expression for the whole text."""
+    parts = []
+    for piece in re.findall(r"\[\^?\]?[^\]]*\]|.", pattern, re.DOTALL):
+        if len(piece) > 1:
+            parts.append(piece.replace("\\", "\\\\"))
+        else:
+            parts.append({"*": ".*", "?": "."}.get(piece, re.escape(piece)))
+    return f"^{''.join(parts)}$"
