@@ -2,7 +2,7 @@
 
 Seen on 9.7: conditions are the numbers 0 and 1; x / 0 is NULL; 1.5 is a decimal and 1.5e0 a double; SUM and ROUND of
 exact numbers are decimals; ROUND of a double is half to even; bits are unsigned; casts of text read the leading number;
-LOWER folds all letters, and CONVERT USING ascii makes ? of all that is none; an expression that is a group key is known
+LOWER folds all letters, and a cast to ASCII makes ? of all other letters; an expression that is a group key is known
 only where it stands alone; what is no aggregate is unknown in HAVING; LIMIT is not allowed directly in IN.
 """
 
@@ -57,7 +57,7 @@ class MySQL(TypedDialect):
         "integer": "SIGNED", "real": "DOUBLE", "text": "CHAR", "boolean": "SIGNED", "numeric": _EXACT,
     }  # fmt: skip
     functions: ClassVar = TypedDialect.functions | {"any_value": "ANY_VALUE", "position": "LOCATE"}
-    has_large_nulls = False
+    null_order = "small"
     has_values = False
     has_full_join = False
     aggregate_rewrites = (without_arg_extremes, with_ordered_texts)
@@ -68,6 +68,9 @@ class MySQL(TypedDialect):
             _name_group_keys(select)
         for clause in list(tree.find_all(exp.With)):
             _widen_texts(clause)
+        for bound in tree.find_all(exp.Limit, exp.Offset):
+            if not isinstance(bound.expression, exp.Literal):
+                raise UnsupportedError("a computed limit", where=self.name)
         return super().sql(tree, is_pretty)
 
     # constants and conditions, which are numbers
@@ -186,8 +189,8 @@ class MySQL(TypedDialect):
         if isinstance(value, Literal) and isinstance(value.value, str):
             return exp.Literal.string(getattr(value.value.encode(), case.lower())().decode())
         as_bytes = exp.Cast(this=self.write(value, names), to=exp.Var(this="BINARY"))
-        thai = self.call("CONVERT", [exp.Var(this=f"{self.sql(as_bytes)} USING tis620")])
-        return self.cast(exp.Cast(this=self.call(case, [thai]), to=exp.Var(this="BINARY")), "text")
+        folded = self.call(case, [self._converted(as_bytes, "tis620")])
+        return self.cast(exp.Cast(this=folded, to=exp.Var(this="BINARY")), "text")
 
     def core_fold(self, value: Core, names: Names) -> exp.Expr:
         return self._folded(value.args[0], names, "LOWER")
@@ -216,7 +219,7 @@ class MySQL(TypedDialect):
         return tree if is_plain else exp.Escape(this=tree, expression=exp.Literal.string(""))
 
     def _converted(self, tree: exp.Expr, charset: str) -> exp.Expr:
-        return self.call("CONVERT", [exp.Var(this=f"{self.sql(tree)} USING {charset}")])
+        return exp.Cast(this=tree, to=exp.Var(this=f"CHAR CHARACTER SET {charset}"))
 
     def core_glob(self, value: Core, names: Names) -> exp.Expr:
         this, pattern = value.args
@@ -264,9 +267,9 @@ class MySQL(TypedDialect):
         if not isinstance(letters, Literal):
             raise UnsupportedError("trim of computed characters", where=self.name)
         if len(letters.value or "") < 2:
-            word = f"{side} {self.sql(self.write(letters, names))} FROM "
-            return self.call(
-                "TRIM", [exp.Var(this=f"{'' if letters.value == ' ' and side == 'BOTH' else word}{self.sql(tree)}")]
+            is_plain = letters.value == " " and side == "BOTH"
+            return exp.Trim(
+                this=tree, **({} if is_plain else {"position": side, "expression": self.write(letters, names)})
             )
         few = "[" + re.sub(r"([\\\]\[^&-])", r"\\\1", letters.value) + "]+"
         patterns = {"LEADING": f"^{few}", "TRAILING": rf"{few}\z", "BOTH": rf"^{few}|{few}\z"}
@@ -421,31 +424,43 @@ def _size_from_end(this: Expression, start: Expression) -> int | None:
 
 
 def _name_group_keys(select: exp.Select) -> None:
-    """A group key that is an expression and stands inside another is any of its group's values.
+    """Where a group key that is no column stands inside another expression, any of the group's values is read.
 
-    In HAVING only columns, aggregates and names of the select list are known.
+    In HAVING nothing but columns, aggregates and names of the select list is known.
     """
-    group = select.args.get("group")
-    keys = [key for key in group.expressions if not isinstance(key, exp.Column)] if group is not None else []
-    outputs = {one.this: one.args["alias"] for one in select.expressions if isinstance(one, exp.Alias)}
-    having = select.args.get("having")
+    group, having, order = (select.args.get(part) for part in ("group", "having", "order"))
+    keys = (
+        [key for key in group.expressions if key.find(exp.Column) and not isinstance(key, exp.Column)] if group else []
+    )
+    outputs = {
+        one.this: exp.column(one.args["alias"].copy()) for one in select.expressions if isinstance(one, exp.Alias)
+    }
+
+    def known(tree: exp.Expr, name: str) -> exp.Expr:
+        is_window = isinstance(tree.parent, exp.Window) and tree.arg_key == "this"
+        if tree in keys:
+            return exp.Anonymous(this=name, expressions=[tree.copy()])
+        if isinstance(tree, exp.Select) or (_is_aggregate(tree) and not is_window):
+            return tree.copy()  # and what is inside stays
+        return tree
+
+    def in_having(tree: exp.Expr) -> exp.Expr:
+        is_any = isinstance(tree, exp.Anonymous) and tree.name == "ANY_VALUE"
+        if (is_any or tree in keys) and tree in outputs:
+            return outputs[tree].copy()
+        return exp.Anonymous(this="MIN", expressions=[tree.expressions[0].copy()]) if is_any else known(tree, "MIN")
+
     if having is not None:
-        having.set("this", having.this.transform(lambda tree: _in_having(tree, keys, outputs)))
-    order = select.args.get("order")
+        having.set("this", having.this.transform(in_having))
     places = [one.this if isinstance(one, exp.Alias) else one for one in select.expressions]
     places += [one.this for one in order.expressions] if order is not None else []
     for place in places if keys else ():
         if place not in keys:
-            for child in list(place.iter_expressions()):
-                child.replace(child.transform(lambda tree: _any_value(tree, keys)))
+            place.replace(place.transform(known, "ANY_VALUE"))
 
 
-def _in_having(tree, keys, outputs):
-    return tree
-
-
-def _any_value(tree: exp.Expr, keys: list[exp.Expr]) -> exp.Expr:
-    return tree
+def _is_aggregate(tree: exp.Expr) -> bool:
+    return isinstance(tree, exp.GroupConcat) or (isinstance(tree, exp.Anonymous) and tree.name in _AGGREGATES)
 
 
 def _widen_texts(clause: exp.With) -> None:

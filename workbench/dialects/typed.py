@@ -29,7 +29,7 @@ class TypedDialect(Dialect):
         "first_value": "FIRST_VALUE", "last_value": "LAST_VALUE", "nth_value": "NTH_VALUE", "coalesce": "COALESCE",
     }  # fmt: skip
 
-    has_large_nulls: ClassVar[bool] = True  # NULLs come first when descending and last when ascending; else always last
+    null_order: ClassVar[str] = "large"  # where NULLs are if nothing is said: large, small, or always last
 
     def order_by(self, tree: exp.Expr, key: SortKey) -> exp.Ordered:
         """A count is never NULL, so it needs no word on where NULLs go."""
@@ -37,7 +37,7 @@ class TypedDialect(Dialect):
         if not is_count:
             return super().order_by(tree, key)
         default = exp.Ordered(this=tree, desc=key.is_descending or None)
-        default.set("nulls_first", key.is_descending and self.has_large_nulls)
+        default.set("nulls_first", self.null_order == ("large" if key.is_descending else "small"))
         return default
 
     def cast(self, tree: exp.Expr, kind: str) -> exp.Expr:
@@ -171,7 +171,7 @@ class TypedDialect(Dialect):
 
     def write_total(self, value: Aggregation, names: Names) -> exp.Expr:
         tree = self._filtered(self._aggregate_call("sum", value.args, value.is_distinct, names), value.where, names)
-        return self.call("COALESCE", [tree, self.cast(exp.Literal.number(0), "real")])
+        return self.call("COALESCE", [tree, self.write_literal(Literal(0.0), names)])
 
     def write_collate(self, value, names: Names) -> exp.Expr:
         raise UnsupportedError("a collation that was not lowered", where=self.name)
