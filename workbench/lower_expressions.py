@@ -212,6 +212,8 @@ class Expressions:
         if "null" in types:
             return NULL
         kind = "integer" if types == {"integer"} else "real"
+        if e.name == "/" and self._is_number_of_text(e):
+            raise UnsupportedError("the division of a text, whole or not as its digits are, outside SQLite")
         if e.name == "/":
             name = "divide_integers" if kind == "integer" else "divide_reals"
             return Core(name, args, kind)
@@ -222,6 +224,14 @@ class Expressions:
         if constant is not None and not -MAX_INTEGER - 1 <= constant <= MAX_INTEGER:
             return replace(made, args=tuple(real(arg) for arg in args), type="real")
         return made
+
+    def _is_number_of_text(self, e: Expression) -> bool:
+        """Whether it is integer or real row by row, because a text is computed with."""
+        if isinstance(e, Call) and e.name in ("+", "-", "*", "/"):
+            is_open = [self._is_number_of_text(arg) for arg in e.args]
+            parts = zip(e.args, is_open, strict=True)
+            return any(is_open) and all(known or self.value(arg).type != "real" for arg, known in parts)
+        return not isinstance(e, Literal) and self.value(e).type == "text"
 
     def _bits(self, e: Call) -> Expression:
         return Core(e.name, tuple(integer(self.value(arg)) for arg in e.args), "integer")

@@ -17,7 +17,7 @@ from workbench.dialects.base import Names, bracketed
 from workbench.dialects.typed import NUMBER, TIME, TIME_OF_DAY, TypedDialect, regex_of_glob
 from workbench.errors import UnsupportedError
 from workbench.lower_aggregates import with_ordered_texts, without_arg_extremes
-from workbench.plan_expressions import Aggregation, Expression, Literal, Over
+from workbench.plan_expressions import Aggregation, Column, Expression, Literal, Over
 
 # information_schema.keywords: reserved
 KEYWORDS = """
@@ -42,10 +42,12 @@ KEYWORDS = """
     varying virtual when where while window with write xor year_month zerofill
 """
 _EXACT = "DECIMAL(65, 30)"  # the shortest digits of a double
+_TRIFLE = "1.0000000000000003"  # https://sqlite.org/src/file?name=src/printf.c&ci=version-3.40.1, etFLOAT
 _NO_NUMBER = "-1.7976931348623157e308"  # stands for NaN, which MySQL does not have
 _FORMATS = {"M": "i"} | {letter: letter for letter in "YmdHSjw"}
 _SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 _AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX", "ANY_VALUE", "GROUP_CONCAT")
+_ROUNDS = 10**6
 _TEXT_SIZE = 16383  # characters of the longest VARCHAR
 
 
@@ -67,7 +69,8 @@ class MySQL(TypedDialect):
         for select in list(tree.find_all(exp.Select)):
             _name_group_keys(select)
         for clause in list(tree.find_all(exp.With)):
-            _widen_texts(clause)
+            if clause.recursive:
+                _allow_recursion(clause)
         for bound in tree.find_all(exp.Limit, exp.Offset):
             if not isinstance(bound.expression, exp.Literal):
                 raise UnsupportedError("a computed limit", where=self.name)
@@ -134,9 +137,14 @@ class MySQL(TypedDialect):
         return self._signed(exp.Case(ifs=[exp.If(this=is_negative, true=negative)], default=tree.this))
 
     def _rounded(self, value: Core, names: Names) -> exp.Expr:
+        """Half away from zero of the decimal digits; SQLite adds a trifle to what it computed, for errors of the last bit."""
         this, digits = value.args
         exact = self.cast(self.write(this, names), "numeric")
-        return self.call("ROUND", [exact, self.write(digits, names)] if digits.value else [exact])
+        if not digits.value:
+            return self.call("ROUND", [exact])
+        if not isinstance(this, Column | Literal):
+            exact = exp.Mul(this=exact, expression=exp.Literal.number(_TRIFLE))
+        return self.call("ROUND", [exact, self.write(digits, names)])
 
     def core_round(self, value: Core, names: Names) -> exp.Expr:
         return self.cast(self._rounded(value, names), "real")
@@ -463,9 +471,13 @@ def _is_aggregate(tree: exp.Expr) -> bool:
     return isinstance(tree, exp.GroupConcat) or (isinstance(tree, exp.Anonymous) and tree.name in _AGGREGATES)
 
 
-def _widen_texts(clause: exp.With) -> None:
-    """A recursive query's columns are as wide as its first row's."""
-    for definition in clause.expressions if clause.recursive else ():
+def _allow_recursion(clause: exp.With) -> None:
+    """A recursive query's columns are as wide as its first row's, and it ends after 1000 rounds if nothing is said."""
+    main = clause.parent
+    while isinstance(main, exp.SetOperation):
+        main = main.this
+    main.set("hint", exp.Hint(expressions=[exp.Var(this=f"SET_VAR(cte_max_recursion_depth = {_ROUNDS})")]))
+    for definition in clause.expressions:
         start = definition.this
         while isinstance(start, exp.SetOperation):
             start = start.this
