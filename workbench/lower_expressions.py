@@ -19,6 +19,7 @@ from workbench.lower_values import (
     number,
     numeric_literal,
     real,
+    substring,
     text,
 )
 from workbench.plan import Aggregate, Filter, Project, Relation, Sort, Values, With
@@ -264,20 +265,7 @@ class Expressions:
         return Core("position", tuple(text(self.value(arg)) for arg in e.args), "integer")
 
     def _substring(self, e: Call) -> Expression:
-        """A start below 0 counts from the end; a length below 0 is refused."""
-        this = text(self.value(e.args[0]))
-        start, *length = (integer(self.value(arg)) for arg in e.args[1:])
-        if length and isinstance(length[0], Literal) and (length[0].value or 0) < 0:
-            raise UnsupportedError("substring of a negative length outside SQLite")
-        size = Core("char_length", (this,), "integer")
-        from_end = Core("+", (Core("+", (size, start), "integer"), Literal(1)), "integer")
-        if isinstance(start, Literal) and start.value is not None:
-            start = start if start.value >= 0 else from_end
-        else:
-            is_negative = Core("compare", (start, Literal(0)), "condition", "<")
-            start = Core("choose", (is_negative, from_end, start), "integer")
-        length = [n if isinstance(n, Literal) else Core("at_least_zero", (n,), "integer") for n in length]
-        return Core("cut", (this, start, *length), "text")
+        return substring(text(self.value(e.args[0])), *(integer(self.value(arg)) for arg in e.args[1:]))
 
     def _format(self, e: Call) -> Expression:
         form = e.args[0]
