@@ -392,10 +392,7 @@ class MySQL(TypedDialect):
         if frame is not None and (frame.unit == "groups" or frame.exclude != "no others"):
             what = frame.unit if frame.unit == "groups" else f"exclude {frame.exclude}"
             raise UnsupportedError(f"a window's frame with {what}", where=self.name)
-        value = self._unfiltered(value)
-        if value.name != "total":
-            return self.write_over(value, names)
-        return self.call("COALESCE", [self.write_over(replace(value, name="sum"), names), exp.Literal.number("0e0")])
+        return super().write_typedover(self._unfiltered(value), names)
 
     # queries
 
