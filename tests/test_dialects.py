@@ -33,7 +33,6 @@ AMBIGUOUS = {
     "bare column",
     "bare column in an expression",
     "distinct ordered by an unselected column",
-    "distinct collation",
 }
 REFUSED = {  # probe -> what the refusal names, on every typed engine
     "rowid of a table without key": "row number",

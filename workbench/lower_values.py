@@ -133,6 +133,13 @@ def _computed(sql: str, args: tuple) -> int | float | str | None:
         return connection.execute(f"SELECT {sql}", args).fetchone()[0]
 
 
+def folded(value: Expression, collation: str | None) -> Expression:
+    """What a text is compared, grouped and sorted by."""
+    if collation == "rtrim" and value.type == "text":
+        raise UnsupportedError("the collation rtrim outside SQLite")
+    return Core("fold", (value,), "text") if collation == "nocase" and value.type == "text" else value
+
+
 def numeric_literal(constant: str) -> Literal | None:
     """The number that a whole text is, or None."""
     if not _NUMBER.fullmatch(constant):
