@@ -27,6 +27,29 @@ def name_group_keys(tree: exp.Expr) -> None:
                 place.replace(place.transform(_in_select, keys, "ANY_VALUE"))
 
 
+def group_any_values(tree: exp.Expr) -> None:
+    """For engines that take ANY_VALUE alone for no aggregate: a HAVING that always holds makes the one group."""
+    for select in list(tree.find_all(exp.Select)):
+        parts = [part for part in _places(select) if not select.args.get("group") and not select.args.get("having")]
+        calls = [call.name for part in parts for call in _aggregates(part)]
+        if calls and set(calls) == {"ANY_VALUE"}:
+            count = exp.Anonymous(this="COUNT", expressions=[exp.Star()])
+            select.set("having", exp.Having(this=exp.GTE(this=count, expression=exp.Literal.number(0))))
+
+
+def _aggregates(tree: exp.Expr) -> Iterator[exp.Expr]:
+    """The aggregates of this query in an expression, but not those over windows."""
+    for part in tree.walk(prune=lambda part: isinstance(part, exp.Select) or _is_aggregate(part)):
+        if _is_aggregate(part):
+            yield part
+
+
+def _is_aggregate(tree: exp.Expr) -> bool:
+    is_window = isinstance(tree.parent, exp.Window) and tree.arg_key == "this"
+    is_call = isinstance(tree, exp.GroupConcat) or (isinstance(tree, exp.Anonymous) and tree.name in _AGGREGATES)
+    return is_call and not is_window
+
+
 def _is_computed(key: exp.Expr) -> bool:
     return not isinstance(key, exp.Column) and key.find(exp.Column) is not None
 
@@ -45,10 +68,8 @@ def _places(select: exp.Select) -> Iterator[exp.Expr]:
 def _in_select(tree: exp.Expr, keys: list[exp.Expr], name: str) -> exp.Expr:
     if tree in keys:
         return exp.Anonymous(this=name, expressions=[tree.copy()])
-    is_aggregate = isinstance(tree, exp.GroupConcat) or (isinstance(tree, exp.Anonymous) and tree.name in _AGGREGATES)
-    is_window = isinstance(tree.parent, exp.Window) and tree.arg_key == "this"
     # a copy ends the walk: what is inside is read row by row, or is another query's
-    return tree.copy() if isinstance(tree, exp.Select) or (is_aggregate and not is_window) else tree
+    return tree.copy() if isinstance(tree, exp.Select) or _is_aggregate(tree) else tree
 
 
 def _in_having(tree: exp.Expr, keys: list[exp.Expr], names: dict[exp.Expr, exp.Expr]) -> exp.Expr:

@@ -19,7 +19,7 @@ from workbench.errors import UnsupportedError
 from workbench.lower_aggregates import with_ordered_texts, without_arg_extremes
 from workbench.lower_values import least
 from workbench.plan_expressions import Aggregation, Column, Expression, Literal, Over
-from workbench.select_rewrites import first_select, name_group_keys, widen_recursions
+from workbench.select_rewrites import first_select, group_any_values, name_group_keys, widen_recursions
 
 # information_schema.keywords: reserved
 KEYWORDS = """
@@ -68,6 +68,7 @@ class MySQL(TypedDialect):
 
     def sql(self, tree: exp.Expr, is_pretty: bool = False) -> str:
         name_group_keys(tree)
+        group_any_values(tree)
         widen_recursions(tree, f"CHAR({_TEXT_SIZE})")
         for clause in tree.find_all(exp.With):
             if clause.recursive:
