@@ -196,7 +196,9 @@ QUERIES = {
     "order of nulls beside windows": "SELECT id, ROW_NUMBER() OVER (ORDER BY salary NULLS LAST, id), RANK() OVER (ORDER BY bonus DESC NULLS FIRST) FROM emp "
     "ORDER BY salary DESC NULLS FIRST, id",
     "total and filter over a window": "SELECT id, TOTAL(bonus) OVER (ORDER BY id), COUNT(name) FILTER (WHERE id > 2) OVER (ORDER BY id) FROM emp",
+    "arithmetic of ranks": "SELECT id, ROW_NUMBER() OVER (ORDER BY id) - 5, r - 9, -r, r * -1, r % 2 - 1 "
+    "FROM (SELECT id, RANK() OVER (ORDER BY salary) AS r FROM emp)",
     "filters": "SELECT TOTAL(bonus) FILTER (WHERE id > 9), AVG(bonus) FILTER (WHERE id < 3), COUNT(DISTINCT dept_id) FILTER (WHERE id < 5) FROM emp",
-    "bits of a column": "SELECT bonus >> 1, id << 2, bonus & 6, bonus | 1, ~bonus FROM emp",
+    "bits of a column": "SELECT bonus >> 1, id << 2, (id & 3) - 9, bonus & 6, bonus | 1, ~bonus FROM emp",
     "in a table": "SELECT 1 IN (SELECT id FROM dept), 7 IN dept1 FROM (SELECT 1)".replace(", 7 IN dept1", ""),
 }  # fmt: skip

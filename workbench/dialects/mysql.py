@@ -19,7 +19,7 @@ from workbench.errors import UnsupportedError
 from workbench.lower_aggregates import with_ordered_texts, without_arg_extremes
 from workbench.lower_values import least
 from workbench.plan_expressions import Aggregation, Column, Expression, Literal, Over
-from workbench.select_rewrites import first_select, group_any_values, name_group_keys, widen_recursions
+from workbench.select_rewrites import first_select, group_any_values, name_group_keys, sign_ranks, widen_recursions
 
 # information_schema.keywords: reserved
 KEYWORDS = """
@@ -69,6 +69,7 @@ class MySQL(TypedDialect):
     def sql(self, tree: exp.Expr, is_pretty: bool = False) -> str:
         name_group_keys(tree)
         group_any_values(tree)
+        sign_ranks(tree, self.types["integer"])
         widen_recursions(tree, f"CHAR({_TEXT_SIZE})")
         for clause in tree.find_all(exp.With):
             if clause.recursive:
@@ -111,32 +112,24 @@ class MySQL(TypedDialect):
     def core_divide_reals(self, value: Core, names: Names) -> exp.Expr:
         return self.binary(exp.Div, value.args, names)
 
-    def _signed(self, tree: exp.Expr) -> exp.Expr:
+    def write_core(self, value: Core, names: Names) -> exp.Expr:
+        """Bits are unsigned."""
+        tree = super().write_core(value, names)
+        if value.name not in ("&", "|", "~", "<<", ">>"):
+            return tree
         return self.cast(tree.this if isinstance(tree, exp.Paren) else tree, "integer")
-
-    def core_bit_and(self, value: Core, names: Names) -> exp.Expr:
-        return self._signed(super().core_bit_and(value, names))
-
-    def core_bit_or(self, value: Core, names: Names) -> exp.Expr:
-        return self._signed(super().core_bit_or(value, names))
-
-    def core_bit_not(self, value: Core, names: Names) -> exp.Expr:
-        return self._signed(super().core_bit_not(value, names))
-
-    def core_shift_left(self, value: Core, names: Names) -> exp.Expr:
-        return self._signed(super().core_shift_left(value, names))
 
     def core_shift_right(self, value: Core, names: Names) -> exp.Expr:
         """A negative number keeps its sign: ~(~x >> n)."""
-        tree = super().core_shift_right(value, names)
-        this = value.args[0]
+        tree, this = super().core_shift_right(value, names).this, value.args[0]
         if isinstance(this, Literal) and (this.value or 0) >= 0:
-            return self._signed(tree)
-        shifted = tree.this.copy()
-        shifted.set("this", exp.BitwiseNot(this=shifted.this))
+            return tree
+        flipped = exp.BitwiseRightShift(
+            this=exp.BitwiseNot(this=self._within(this, names, 9)), expression=tree.expression.copy()
+        )
         is_negative = exp.LT(this=self._within(this, names, 4), expression=exp.Literal.number(0))
-        negative = exp.BitwiseNot(this=exp.Paren(this=shifted))
-        return self._signed(exp.Case(ifs=[exp.If(this=is_negative, true=negative)], default=tree.this))
+        negative = exp.BitwiseNot(this=exp.Paren(this=flipped))
+        return exp.Case(ifs=[exp.If(this=is_negative, true=negative)], default=tree)
 
     def _rounded(self, value: Core, names: Names) -> exp.Expr:
         """Half away from zero of the decimal digits; SQLite adds a trifle to what it computed, for errors of the last bit."""
