@@ -59,9 +59,14 @@ def substring(this: Expression, start: Expression, length: Expression | None = N
     if isinstance(length, Literal) and (length.value or 0) < 0:
         raise UnsupportedError("substring of a negative length outside SQLite")
     place = _from_start(this, start)
+    if place == Literal(0):  # before the first character, of which the length counts one
+        shorter = Core("-", (length, Literal(1)), "integer") if length is not None else None
+        if isinstance(length, Literal):
+            shorter = Literal(max(length.value - 1, 0)) if length.value is not None else length
+        place, length = Literal(1), shorter
     if length is None:
         return Core("cut", (this, place), "text")
-    if _may_be_negative(length) and place in (Literal(0), Literal(1)):  # there is nothing before
+    if _may_be_negative(length) and place == Literal(1):  # there is nothing before
         length = Core("at_least_zero", (length,), "integer")
     elif _may_be_negative(length):
         is_negative = Core("compare", (length, Literal(0)), "condition", "<")
@@ -83,7 +88,7 @@ def _from_start(this: Expression, start: Expression) -> Expression:
 
 
 def _may_be_negative(value: Expression) -> bool:
-    bound = least(value)
+    bound = lower_bound(value)
     return bound is None or bound < 0
 
 
@@ -105,7 +110,7 @@ def constant_integer(value: Expression) -> int | None:
     return None if None in args else _INTEGER_OPERATORS[value.name](*args)
 
 
-def least(value: Expression) -> int | None:
+def lower_bound(value: Expression) -> int | None:
     """A bound that an integer expression is never below, None if none is known."""
     if isinstance(value, Literal):
         return value.value if value.type == "integer" else None
@@ -116,7 +121,7 @@ def least(value: Expression) -> int | None:
     if value.name not in ("+", "-"):
         return None
     first, second = value.args
-    bounds = (least(first), least(second) if value.name == "+" else _negative(second))
+    bounds = (lower_bound(first), lower_bound(second) if value.name == "+" else _negative(second))
     return None if None in bounds else sum(bounds)
 
 

@@ -17,7 +17,7 @@ from workbench.dialects.base import Names, bracketed
 from workbench.dialects.typed import NUMBER, TIME, TIME_OF_DAY, TypedDialect, regex_of_glob
 from workbench.errors import UnsupportedError
 from workbench.lower_aggregates import with_ordered_texts, without_arg_extremes
-from workbench.lower_values import least
+from workbench.lower_values import lower_bound
 from workbench.plan_expressions import Aggregation, Column, Expression, Literal, Over
 from workbench.select_rewrites import first_select, group_any_values, name_group_keys, sign_ranks, widen_recursions
 
@@ -71,9 +71,8 @@ class MySQL(TypedDialect):
         group_any_values(tree)
         sign_ranks(tree, self.types["integer"])
         widen_recursions(tree, f"CHAR({_TEXT_SIZE})")
-        for clause in tree.find_all(exp.With):
-            if clause.recursive:
-                first_select(clause.parent).set("hint", exp.Hint(expressions=[exp.Var(this=_DEEP)]))
+        if any(clause.recursive for clause in tree.find_all(exp.With)):
+            first_select(tree).set("hint", exp.Hint(expressions=[exp.Var(this=_DEEP)]))
         for bound in tree.find_all(exp.Limit, exp.Offset):
             if not isinstance(bound.expression, exp.Literal):
                 raise UnsupportedError("a computed limit", where=self.name)
@@ -246,23 +245,14 @@ class MySQL(TypedDialect):
         tree, from_end = self._as_text(this, names), _size_from_end(this, start)
         if from_end is not None and not length:
             return self.call("RIGHT", [tree, exp.Literal.number(from_end)])
-        one, place = exp.Literal.number(1), self.write(start, names)
-        before = 1 - start.value if isinstance(start, Literal) else 0 if (least(start) or 0) >= 1 else None
-        lost: exp.Expr = exp.Literal.number(before or 0)
-        if before is None:
-            missing = exp.Sub(this=one.copy(), expression=bracketed(place.copy(), 6))
-            place, lost = self.call("GREATEST", [place, one]), self.call("GREATEST", [missing, exp.Literal.number(0)])
-        elif before > 0:
-            place = one
-        args = [tree, place]
-        for count in length:
-            count = count.args[0] if isinstance(count, Core) and count.name == "at_least_zero" else count
-            if isinstance(count, Literal) and before is not None:
-                args.append(exp.Literal.number(max((count.value or 0) - max(before, 0), 0)))
-            else:
-                size = self._within(count, names, 5)
-                args.append(size if before is not None and before <= 0 else exp.Sub(this=size, expression=lost))
-        return self.call("SUBSTRING", args)
+        sizes = [one.args[0] if isinstance(one, Core) and one.name == "at_least_zero" else one for one in length]
+        place = self.write(start, names)
+        if (lower_bound(start) or 0) >= 1:
+            return self.call("SUBSTRING", [tree, place, *(self.write(size, names) for size in sizes)])
+        one, zero = exp.Literal.number(1), exp.Literal.number(0)
+        missing = self.call("GREATEST", [exp.Sub(this=one, expression=bracketed(place.copy(), 6)), zero])
+        left = [exp.Sub(this=self._within(size, names, 5), expression=missing) for size in sizes]
+        return self.call("SUBSTRING", [tree, self.call("GREATEST", [place, one.copy()]), *left])
 
     def _trimmed(self, value: Core, names: Names, side: str) -> exp.Expr:
         tree = self._as_text(value.args[0], names)
@@ -379,6 +369,8 @@ class MySQL(TypedDialect):
             tree = exp.Distinct(expressions=[tree])
         elif value.order:
             tree = exp.Order(this=tree, expressions=[self.ordered(key, names) for key in value.order])
+        if between == Literal(","):
+            return self.call("GROUP_CONCAT", [tree])
         return exp.GroupConcat(this=tree, separator=exp.Literal.string(between.value or ""))
 
     def write_typedover(self, value: TypedOver, names: Names) -> exp.Expr:
