@@ -8,6 +8,7 @@ only where it stands alone; what is no aggregate is unknown in HAVING; LIMIT is 
 
 import re
 from dataclasses import replace
+from functools import partialmethod
 from typing import ClassVar
 
 from sqlglot import exp
@@ -151,10 +152,9 @@ class MySQL(TypedDialect):
         return self.cast(self.call("TRUNCATE", [self.write(value.args[0], names), exp.Literal.number(0)]), "integer")
 
     def core_integer_of_text(self, value: Core, names: Names) -> exp.Expr:
-        return self.cast(self.write(value.args[0], names), "integer")
+        return self.cast(self.write(value.args[0], names), value.type)
 
-    def core_real_of_text(self, value: Core, names: Names) -> exp.Expr:
-        return self.cast(self.write(value.args[0], names), "real")
+    core_real_of_text = core_integer_of_text
 
     def core_is_number(self, value: Core, names: Names) -> exp.Expr:
         return self._matches(self.write(value.args[0], names), rf"^\s*{NUMBER}\s*$")
@@ -267,14 +267,9 @@ class MySQL(TypedDialect):
         patterns = {"LEADING": f"^{few}", "TRAILING": rf"{few}\z", "BOTH": rf"^{few}|{few}\z"}
         return self.call("REGEXP_REPLACE", [tree, exp.Literal.string(patterns[side]), exp.Literal.string("")])
 
-    def core_trim(self, value: Core, names: Names) -> exp.Expr:
-        return self._trimmed(value, names, "BOTH")
-
-    def core_ltrim(self, value: Core, names: Names) -> exp.Expr:
-        return self._trimmed(value, names, "LEADING")
-
-    def core_rtrim(self, value: Core, names: Names) -> exp.Expr:
-        return self._trimmed(value, names, "TRAILING")
+    core_trim = partialmethod(_trimmed, side="BOTH")
+    core_ltrim = partialmethod(_trimmed, side="LEADING")
+    core_rtrim = partialmethod(_trimmed, side="TRAILING")
 
     # times
 
