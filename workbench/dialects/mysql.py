@@ -19,7 +19,7 @@ from workbench.dialects.typed import NUMBER, TIME, TIME_OF_DAY, TypedDialect, re
 from workbench.errors import UnsupportedError
 from workbench.lower_aggregates import with_ordered_texts, without_arg_extremes
 from workbench.lower_values import lower_bound
-from workbench.plan_expressions import Aggregation, Column, Expression, Literal, Over
+from workbench.plan_expressions import Aggregation, Expression, Literal, Over
 from workbench.select_rewrites import first_select, group_any_values, name_group_keys, sign_ranks, widen_recursions
 
 # information_schema.keywords: reserved
@@ -133,11 +133,11 @@ class MySQL(TypedDialect):
 
     def _rounded(self, value: Core, names: Names) -> exp.Expr:
         """Half away from zero of the decimal digits; SQLite adds a trifle to what it computed, for errors of the last bit."""
-        this, digits = value.args
-        exact = self.cast(self.write(this, names), "numeric")
+        tree, digits = self.write(value.args[0], names), value.args[1]
+        exact: exp.Expr = self.cast(tree, "numeric")
         if not digits.value:
             return self.call("ROUND", [exact])
-        if not isinstance(this, Column | Literal):
+        if not isinstance(tree, exp.Column | exp.Literal):
             exact = exp.Mul(this=exact, expression=exp.Literal.number(_TRIFLE))
         return self.call("ROUND", [exact, self.write(digits, names)])
 
