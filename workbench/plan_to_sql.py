@@ -12,6 +12,7 @@ from workbench.dialects import get_dialect
 from workbench.dialects.base import Names
 from workbench.errors import UnsupportedError
 from workbench.lower import lower
+from workbench.lower_correlated import never_null
 from workbench.plan import (
     Aggregate,
     As,
@@ -50,7 +51,7 @@ class Writer:
     """Folds the operators of one plan. `visit_<Operator>`: relation and the names around it in, Select out."""
 
     def __init__(self, plan: Plan, dialect: str):
-        self.dialect = get_dialect(dialect)(self.query)
+        self.dialect = get_dialect(dialect)(self.query, never_null(plan.root))
         self.aliases = {
             one.alias.lower() for relation in walk_relations(plan.root) for one in relation.fields if one.alias
         }
@@ -137,7 +138,8 @@ class Writer:
             return Select(fields=())
         select = Select(fields=())
         rows = [[self.write(value, select, outer) for value in row] for row in values.rows]
-        if values.names == tuple(f"column{number + 1}" for number in range(len(values.names))):
+        is_plain = values.names == tuple(f"column{number + 1}" for number in range(len(values.names)))
+        if is_plain and self.dialect.has_values:
             return self._query(exp.Values(expressions=[exp.Tuple(expressions=row) for row in rows]), values.fields)
         trees = [Select(fields=()).tree(self._aliased(row, values.names)) for row in rows]
         tree = trees[0]

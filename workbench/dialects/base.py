@@ -82,11 +82,15 @@ class Dialect:
     is_native: ClassVar[bool] = False  # has SQLite's own semantics: nothing is lowered
     cross_join: ClassVar[str] = "CROSS"
     needs_limit: ClassVar[bool] = False  # OFFSET only after LIMIT, of which -1 is none
+    has_values: ClassVar[bool] = True  # takes VALUES as a query
     has_bare_columns: ClassVar[bool] = False  # takes unaggregated columns from the row of the one MIN or MAX
 
-    def __init__(self, write_query: Callable):
-        """write_query(relation, names): a subquery's tree, given what the columns around it are."""
-        self.write_query = write_query
+    def __init__(self, write_query: Callable, never_null: frozenset[tuple]):
+        """write_query(relation, names): a subquery's tree, given what the columns around it are.
+
+        never_null: the keys of the columns that hold no NULL.
+        """
+        self.write_query, self.never_null = write_query, never_null
 
     def identifier(self, name: str) -> exp.Identifier:
         is_plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() not in self.keywords
