@@ -82,6 +82,7 @@ class Dialect:
     is_native: ClassVar[bool] = False  # has SQLite's own semantics: nothing is lowered
     cross_join: ClassVar[str] = "CROSS"
     needs_limit: ClassVar[bool] = False  # OFFSET only after LIMIT, of which -1 is none
+    columns_hide_aliases: ClassVar[bool] = False  # in ORDER BY a name is a table's column first
     has_values: ClassVar[bool] = True  # takes VALUES as a query
     has_bare_columns: ClassVar[bool] = False  # takes unaggregated columns from the row of the one MIN or MAX
 

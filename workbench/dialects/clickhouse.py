@@ -53,6 +53,7 @@ class ClickHouse(TypedDialect):
     keywords = frozenset(KEYWORDS.split())
     has_large_nulls = False
     has_values = False
+    columns_hide_aliases = True
     types: ClassVar = {"integer": "Int64", "real": "Float64", "text": "String"}
     functions: ClassVar = TypedDialect.functions | {
         "char_length": "lengthUTF8", "replace": "replaceAll", "percent_rank": "percent_rank", "cume_dist": "cume_dist",
