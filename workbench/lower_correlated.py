@@ -4,7 +4,8 @@ In: lowered relations and expressions. Out: the same meaning without what such a
 first rows become aggregates, IN becomes EXISTS, orders that change nothing go. What remains is refused by name.
 """
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import fields, replace
 
 from workbench.core_functions import Core, TypedAggregation
 from workbench.errors import UnsupportedError
@@ -25,7 +26,7 @@ from workbench.plan import (
     walk_relations,
 )
 from workbench.plan_columns import Item
-from workbench.plan_expressions import Column, Expression, InQuery, Literal, rewrite, walk
+from workbench.plan_expressions import Column, Exists, Expression, InQuery, Literal, SortKey, Subquery, rewrite, walk
 
 ONE = (Item(Literal(1), "found"),)
 
@@ -43,6 +44,62 @@ def never_null(root: Relation) -> frozenset[tuple]:
         elif isinstance(relation, As):
             found |= {field.key: False for field in relation.fields}
     return frozenset(key for key, is_full in found.items() if is_full)
+
+
+def lift_queries(node: Relation) -> Relation:
+    """Queries that read columns around them, from sorts, groupings and windows into a projection below."""
+    node = _over_inputs(node)
+    if not isinstance(node, Sort | Aggregate | Window):
+        return node
+    lifted: dict[Expression, Item] = {}
+
+    def lift(part: Expression) -> Expression | None:
+        if isinstance(part, Subquery | InQuery | Exists) and part.query.outer_columns:
+            item = lifted.setdefault(part, Item(part, f"lifted{len(lifted) + 1}"))
+            return item.field.column()
+        return None
+
+    new = _rebuilt(node, lambda value: rewrite(value, lift))
+    if not lifted:
+        return node
+    kept = tuple(Item.keep(field.column()) for field in node.input.fields)
+    new = replace(new, input=Project(node.input, (*kept, *lifted.values())))
+    return new if isinstance(new, Aggregate) else Project(new, tuple(Item.keep(one.column()) for one in node.fields))
+
+
+def _over_inputs(node: Relation) -> Relation:
+    """The same operator over inputs and queries that were rewritten."""
+
+    def inner(part: Expression) -> Expression | None:
+        if not isinstance(part, Subquery | InQuery | Exists):
+            return None
+        new = replace(part, query=lift_queries(part.query))
+        return (
+            replace(new, values=tuple(rewrite(one, inner) for one in new.values)) if isinstance(new, InQuery) else new
+        )
+
+    node = _rebuilt(node, lambda value: rewrite(value, inner))
+    if isinstance(node, Join | SetOperation):
+        return replace(node, left=lift_queries(node.left), right=lift_queries(node.right))
+    if isinstance(node, With):
+        definitions = tuple(replace(one, query=lift_queries(one.query)) for one in node.definitions)
+        return replace(node, definitions=definitions, input=lift_queries(node.input))
+    return replace(node, input=lift_queries(node.input)) if node.inputs else node
+
+
+def _rebuilt(node: Relation, change: Callable[[Expression], Expression]) -> Relation:
+    """The operator with each of its expressions changed."""
+
+    def changed(value: object) -> object:
+        if isinstance(value, Expression):
+            return change(value)
+        if isinstance(value, tuple):
+            return tuple(changed(part) for part in value)
+        if isinstance(value, Item | SortKey):
+            return replace(value, value=change(value.value))
+        return value
+
+    return replace(node, **{one.name: changed(getattr(node, one.name)) for one in fields(node)})
 
 
 def one_value(query: Relation) -> Relation:

@@ -9,6 +9,7 @@ correlated COUNT of no rows is NULL; toDateTime64OrNull moves days past a month'
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import ClassVar
 
 from sqlglot import exp
@@ -17,8 +18,9 @@ from workbench.core_functions import Core
 from workbench.dialects.base import Dialect, Names, bracketed
 from workbench.dialects.typed import TypedDialect
 from workbench.errors import UnsupportedError
-from workbench.lower_correlated import any_row, null_rows, one_value, partner, value_of_no_rows
-from workbench.plan import Relation
+from workbench.lower_correlated import any_row, lift_queries, null_rows, one_value, partner, value_of_no_rows
+from workbench.lower_values import real
+from workbench.plan import Join, Relation
 from workbench.plan_expressions import (
     Aggregation,
     Column,
@@ -28,6 +30,8 @@ from workbench.plan_expressions import (
     Literal,
     Over,
     Subquery,
+    rewrite,
+    walk,
 )
 
 # Those of system.keywords that are read otherwise where a column or an alias is meant
@@ -43,6 +47,7 @@ _DAY = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
 _TIME = r"(?:[01]\d|2[0-4]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?"
 _FORMATS = {"M": "%i"} | {code: f"%{code}" for code in "YmdHSjw%"}
 _BITS = {"&": "bitAnd", "|": "bitOr", "<<": "bitShiftLeft", ">>": "bitShiftRight", "~": "bitNot"}
+_ENDS = {"trim": "Both", "ltrim": "Left", "rtrim": "Right"}
 _CONVERSIONS = {"integer": "toInt64", "real": "toFloat64", "text": "toString"}
 _JULIAN_1970 = 210866760000000  # milliseconds from the first Julian day to 1970
 
@@ -53,17 +58,21 @@ class ClickHouse(TypedDialect):
     keywords = frozenset(KEYWORDS.split())
     has_large_nulls = False
     has_values = False
+    has_unique_names = True
+    correlates_lone_tables = True
+    rewrites = (lift_queries,)
     columns_hide_aliases = True
     types: ClassVar = {"integer": "Int64", "real": "Float64", "text": "String"}
     functions: ClassVar = TypedDialect.functions | {
         "char_length": "lengthUTF8", "replace": "replaceAll", "percent_rank": "percent_rank", "cume_dist": "cume_dist",
-        "lower": "LOWER", "fold": "LOWER", "upper": "UPPER", "trim": "trimBoth", "ltrim": "trimLeft", "rtrim": "trimRight",
+        "nullable": "toNullable", "wide": "toInt128", "lower": "LOWER", "fold": "LOWER", "upper": "UPPER",
     }  # fmt: skip
     _is_exact = False
 
     def write_literal(self, value: Literal, names: Names) -> exp.Expr:
         if isinstance(value.value, bytes):
-            return self.call("unhex", [exp.Literal.string(value.value.hex())])
+            text = self.call("unhex", [exp.Literal.string(value.value.hex())])
+            return exp.Cast(this=text, to=exp.Var(this="SimpleAggregateFunction(any, String)"))  # says that it is bytes
         return Dialect.write_literal(self, value, names)
 
     def cast(self, tree: exp.Expr, kind: str) -> exp.Expr:
@@ -91,6 +100,16 @@ class ClickHouse(TypedDialect):
 
     def core_none(self, value: Core, names: Names) -> exp.Expr:
         return exp.Null()
+
+    def write_on(self, node: Join, names: Names) -> exp.Expr:
+        """An outer join wants a key: two columns, one of each side, that are equal; of one type everywhere."""
+        left, right = ({field.key for field in side.fields} for side in (node.left, node.right))
+        parts = node.on.args if isinstance(node.on, Core) and node.on.name == "and" else (node.on,)
+        tree = self.write(rewrite(node.on, _of_one_type), names)
+        if node.kind == "inner" or any(_is_key(part, left, right) for part in parts):
+            return tree
+        one, other = (self.call("ignore", [names(side.fields[0].column())]) for side in (node.left, node.right))
+        return exp.And(this=exp.EQ(this=one, expression=other), expression=bracketed(tree, 1))
 
     def core_like(self, value: Core, names: Names) -> exp.Expr:
         this, pattern, *escape = value.args
@@ -233,6 +252,24 @@ class ClickHouse(TypedDialect):
         without_point = exp.Literal.string(r"^(-?\d+)(e|$)")
         return self.call("replaceRegexpOne", [digits, without_point, exp.Literal.string(r"\1.0\2")])
 
+    def _wide(self, kind: type, value: Core, names: Names) -> exp.Expr:
+        """128 bits where a product of columns, or a large constant, can need more than 64."""
+        first, second = value.args
+        is_large = any(isinstance(arg, Literal) and abs(arg.value or 0) >= 2**31 for arg in value.args)
+        is_product = kind is exp.Mul and not any(isinstance(arg, Literal) for arg in value.args)
+        if value.type != "integer" or not (is_large or is_product):
+            return self.binary(kind, value.args, names)
+        return self.binary(kind, (Core("wide", (first,), "integer"), second), names)
+
+    def core_plus(self, value: Core, names: Names) -> exp.Expr:
+        return self._wide(exp.Add, value, names)
+
+    def core_minus(self, value: Core, names: Names) -> exp.Expr:
+        return self._wide(exp.Sub, value, names)
+
+    def core_times(self, value: Core, names: Names) -> exp.Expr:
+        return self._wide(exp.Mul, value, names)
+
     def _nudged(self, value: Expression, names: Names) -> exp.Expr:
         """Two units in the last place further from zero: what is half a digit as a decimal is then surely more."""
         return exp.Mul(this=self._within(value, names, 6), expression=exp.Literal.number("1.0000000000000004"))
@@ -291,6 +328,13 @@ class ClickHouse(TypedDialect):
             shorter = exp.Add(this=self._within(size, names, 5), expression=before)
             args.append(self.call("GREATEST", [shorter, zero.copy()]))
         return self.call("substringUTF8", args)
+
+    def core_trim(self, value: Core, names: Names) -> exp.Expr:
+        if not all(isinstance(one, Literal) for one in value.args[1:]):
+            raise UnsupportedError(f"{value.name} of computed characters", where=self.name)
+        return self.call(f"trim{_ENDS[value.name]}", [self.write(arg, names) for arg in value.args])
+
+    core_ltrim = core_rtrim = core_trim
 
     # times
 
@@ -401,10 +445,16 @@ class ClickHouse(TypedDialect):
         return self._filtered(self.call("any_respect_nulls", [self.write(value.args[0], names)]), value.where, names)
 
     def _at_extreme(self, value: Aggregation, names: Names, name: str) -> exp.Expr:
-        """In a tuple, so that rows are not passed over whose value is NULL."""
-        this, by = (self.write(arg, names) for arg in value.args)
-        found = self._filtered(self.call(name, [self.call("tuple", [this]), by]), value.where, names)
-        return self.call("tupleElement", [found, exp.Literal.number(1)])
+        """In tuples, so that rows are not passed over whose values are NULL; in one NULL is the smallest."""
+        this, by = value.args
+        args = [self.write(this, names), self.write(by, names)]
+        if self._is_full(this) and self._is_full(by):
+            return self._filtered(self.call(name, args), value.where, names)
+        if by.type != "row":
+            is_null = [self.write_is_null(Core("is null", (by,), "condition"), names)] if name == "argMin" else []
+            args[1] = self.call("tuple", [*is_null, args[1]])
+        found = self._filtered(self.call(name, [self.call("tuple", [args[0]]), args[1]]), value.where, names)
+        return exp.Dot(this=found, expression=exp.Literal.number(1))
 
     def write_arg_max(self, value: Aggregation, names: Names) -> exp.Expr:
         return self._at_extreme(value, names, "argMax")
@@ -412,8 +462,32 @@ class ClickHouse(TypedDialect):
     def write_arg_min(self, value: Aggregation, names: Names) -> exp.Expr:
         return self._at_extreme(value, names, "argMin")
 
-    def write_lag(self, value: Over, names: Names) -> exp.Expr:
-        return self.write_over(value, names)
+    def write_over(self, value: Over, names: Names) -> exp.Expr:
+        frame = value.frame
+        if frame is not None and frame.exclude != "no others":
+            raise UnsupportedError("a window's EXCLUDE", where=self.name)
+        if frame is not None and frame.unit == "range" and (frame.start.offset or frame.end.offset):
+            raise UnsupportedError("a distance in a window's RANGE", where=self.name)
+        if value.name in ("lag", "lead", "nth_value"):
+            value = replace(value, args=(Core("nullable", value.args[:1], value.args[0].type), *value.args[1:]))
+        return super().write_over(value, names)
+
+
+def _of_one_type(part: Expression) -> Expression | None:
+    """Equality of an integer and a real as one of reals."""
+    if not isinstance(part, Core) or part.name not in ("compare", "same"):
+        return None
+    if {arg.type for arg in part.args} != {"integer", "real"} or any(isinstance(arg, Literal) for arg in part.args):
+        return None
+    return replace(part, args=tuple(real(arg) for arg in part.args))
+
+
+def _is_key(part: Expression, left: set[tuple], right: set[tuple]) -> bool:
+    """Whether it says that something of the left side equals something of the right."""
+    if not isinstance(part, Core) or (part.name, part.word) != ("compare", "="):
+        return False
+    sides = [{_key(one) for one in walk(arg) if isinstance(one, Column)} for arg in part.args]
+    return all(sides) and any(one <= left and other <= right for one, other in (sides, sides[::-1]))
 
 
 def _key(column: Column) -> tuple:
