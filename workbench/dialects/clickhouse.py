@@ -18,9 +18,9 @@ from workbench.core_functions import Core
 from workbench.dialects.base import Dialect, Names, bracketed
 from workbench.dialects.typed import TypedDialect
 from workbench.errors import UnsupportedError
-from workbench.lower_correlated import any_row, lift_queries, null_rows, one_value, partner, value_of_no_rows
+from workbench.lower_correlated import any_row, lift_queries, null_rows, one_value, partner, unmatched, value_of_no_rows
 from workbench.lower_values import real
-from workbench.plan import Join, Relation
+from workbench.plan import As, Join, Relation, With, walk_relations
 from workbench.plan_expressions import (
     Aggregation,
     Column,
@@ -52,6 +52,15 @@ _CONVERSIONS = {"integer": "toInt64", "real": "toFloat64", "text": "toString"}
 _JULIAN_1970 = 210866760000000  # milliseconds from the first Julian day to 1970
 
 
+def _without_recursive_union(root: Relation) -> Relation:
+    for relation in walk_relations(root):
+        for one in relation.definitions if isinstance(relation, With) else ():
+            body = one.query.input if isinstance(one.query, As) else one.query
+            if one.is_recursive and not body.is_all:
+                raise UnsupportedError("a recursive query by UNION without ALL", where="clickhouse")
+    return root
+
+
 class ClickHouse(TypedDialect):
     name = "clickhouse"
     sqlglot = "clickhouse"
@@ -60,7 +69,7 @@ class ClickHouse(TypedDialect):
     has_values = False
     has_unique_names = True
     correlates_lone_tables = True
-    rewrites = (lift_queries,)
+    rewrites = (lift_queries, _without_recursive_union)
     columns_hide_aliases = True
     types: ClassVar = {"integer": "Int64", "real": "Float64", "text": "String"}
     functions: ClassVar = TypedDialect.functions | {
@@ -119,6 +128,8 @@ class ClickHouse(TypedDialect):
                 backslash = exp.Literal.string("\\")
                 right = self.call("replaceAll", [right, backslash, exp.Literal.string("\\\\")])
             has_letters = True
+        elif pattern.value is None:
+            return exp.Null()
         else:
             text = _lower(pattern.value)
             has_letters = text.upper() != text
@@ -151,18 +162,23 @@ class ClickHouse(TypedDialect):
             return self._query(query, names)
         query = one_value(query)
         empty = value_of_no_rows(query)
-        tree = self._query(query, names)
+        tree = self._query(query, names, is_value=empty is None)
         return tree if empty is None else self.call("COALESCE", [tree, self.write(empty, Names({}))])
 
-    def _query(self, query: Relation, names: Names) -> exp.Expr:
+    def _query(self, query: Relation, names: Names, is_value: bool = False, may_be_null: tuple = ()) -> exp.Expr:
         if any(_key(column) not in names.here for column in query.outer_columns):
             raise UnsupportedError("a subquery that reads columns of two queries around it", where=self.name)
+        for column in unmatched(query, is_value):
+            if not self._is_full(column) and column not in may_be_null:
+                raise UnsupportedError(
+                    f"a subquery that has rows where {column.text} around it is NULL", where=self.name
+                )
         with self._exactly(False):
             return exp.Subquery(this=self.write_query(query, names))
 
-    def write_exists(self, value: Exists, names: Names) -> exp.Expr:
+    def write_exists(self, value: Exists, names: Names, may_be_null: tuple = ()) -> exp.Expr:
         query = any_row(value.query) if value.query.outer_columns else value.query
-        return exp.Exists(this=self._query(query, names).this)
+        return exp.Exists(this=self._query(query, names, may_be_null=may_be_null).this)
 
     def write_inquery(self, value: InQuery, names: Names) -> exp.Expr:
         if self._is_exact:
@@ -176,16 +192,6 @@ class ClickHouse(TypedDialect):
         this = these[0] if len(these) == 1 else exp.Tuple(expressions=these)
         return exp.In(this=this, query=self._query(value.query, names))
 
-    def _unknown(self, value: InQuery, names: Names) -> tuple[exp.Expr | None, exp.Expr | None]:
-        """Where a set has a NULL, and where x is NULL, as far as either can be."""
-        if len(value.values) > 1:
-            raise UnsupportedError("whether several values are not IN a subquery", where=self.name)
-        nulls = null_rows(value)
-        column = nulls.input.condition.args[0]
-        in_set = None if self._is_full(column) else self.write_exists(Exists(nulls), names)
-        this = value.values[0]
-        return in_set, None if self._is_full(this) else self.write_is_null(Core("is null", (this,), "condition"), names)
-
     def _is_full(self, value: Expression) -> bool:
         if isinstance(value, Literal):
             return value.value is not None
@@ -193,33 +199,57 @@ class ClickHouse(TypedDialect):
 
     def _not_in(self, value: InQuery, names: Names) -> exp.Expr:
         """NOT IN where NULL is as good as false."""
+        is_null, some = self._null_among_some(value, names)
         if value.query.outer_columns:
-            return exp.Not(this=self.write_exists(Exists(partner(value, True)), names))
-        in_set, is_null = self._unknown(value, names)
-        tree: exp.Expr = exp.Not(this=self._plain_in(value, names))
-        if is_null is not None:
-            nothing = exp.Not(this=self.write_exists(Exists(value.query), names))
-            tree = self.call("COALESCE", [tree, nothing])
+            tree: exp.Expr = exp.Not(this=self._equal_or_null(value, names))
+            return (
+                tree
+                if some is None
+                else exp.And(this=tree, expression=exp.Not(this=exp.Paren(this=exp.And(this=is_null, expression=some))))
+            )
+        tree = exp.Not(this=self._plain_in(value, names))
+        if some is not None:
+            tree = self.call("COALESCE", [tree, exp.Not(this=some)])
+        in_set = self._null_in_set(value, names)
         return tree if in_set is None else exp.And(this=tree, expression=exp.Not(this=in_set))
 
     def _exact_in(self, value: InQuery, names: Names) -> exp.Expr:
+        """1, 0 or NULL."""
         with self._exactly(False):
             if value.query.outer_columns:
-                is_in, unknown = (self.write_exists(Exists(partner(value, one)), names) for one in (False, True))
-                tests = [exp.If(this=is_in, true=exp.Literal.number(1)), exp.If(this=unknown, true=exp.Null())]
-                return exp.Case(ifs=tests, default=exp.Literal.number(0))
-            in_set, is_null = self._unknown(value, names)
-            tree = self._plain_in(value, names)
-            if is_null is not None:
-                tree = self.call("COALESCE", [tree, exp.Literal.number(0)])
-                some = self.write_exists(Exists(value.query), names)
-                is_null = exp.And(this=is_null, expression=some)
-            tests = [one for one in (in_set, is_null) if one is not None]
-            if not tests:
-                return exp.Paren(this=tree)
-            unknown = tests[0] if len(tests) == 1 else exp.Or(this=tests[0], expression=tests[1])
-            cases = [exp.If(this=tree, true=exp.Literal.number(1)), exp.If(this=unknown, true=exp.Null())]
-            return exp.Case(ifs=cases, default=exp.Literal.number(0))
+                tree = self.write_exists(Exists(partner(value, False)), names)
+                in_set: exp.Expr | None = self._equal_or_null(value, names)
+            else:
+                tree, in_set = self._plain_in(value, names), self._null_in_set(value, names)
+            is_null, some = self._null_among_some(value, names)
+        unknown = [in_set] if in_set is not None else []
+        unknown += [exp.And(this=is_null, expression=some)] if some is not None else []
+        if not unknown:
+            return exp.Paren(this=tree)
+        either = unknown[0] if len(unknown) == 1 else exp.Or(this=unknown[0], expression=unknown[1])
+        cases = [exp.If(this=tree, true=exp.Literal.number(1)), exp.If(this=either, true=exp.Null())]
+        return exp.Case(ifs=cases, default=exp.Literal.number(0))
+
+    def _null_in_set(self, value: InQuery, names: Names) -> exp.Expr | None:
+        """Whether a set has a NULL, as far as it can."""
+        nulls = null_rows(value)
+        is_full = self._is_full(nulls.input.condition.args[0])
+        return None if is_full else self.write_exists(Exists(nulls), names)
+
+    def _null_among_some(self, value: InQuery, names: Names) -> tuple[exp.Expr | None, exp.Expr | None]:
+        """Whether x is NULL, and whether the set has rows; None where x cannot be."""
+        if len(value.values) > 1:
+            raise UnsupportedError("whether several values are not IN a subquery", where=self.name)
+        this = value.values[0]
+        if self._is_full(this):
+            return None, None
+        is_null = self.write_is_null(Core("is null", (this,), "condition"), names)
+        return is_null, self.write_exists(Exists(value.query), names)
+
+    def _equal_or_null(self, value: InQuery, names: Names) -> exp.Expr:
+        """Rows that x equals, and NULLs; of a NULL x it says nothing."""
+        outer = {replace(one, is_outer=True) for x in value.values for one in walk(x) if isinstance(one, Column)}
+        return self.write_exists(Exists(partner(value, True)), names, tuple(outer))
 
     def core_row(self, value: Core, names: Names) -> exp.Expr:
         return exp.Tuple(expressions=[self.write(arg, names) for arg in value.args])
@@ -315,19 +345,32 @@ class ClickHouse(TypedDialect):
     def core_position(self, value: Core, names: Names) -> exp.Expr:
         return self.call("positionUTF8", [self.write(arg, names) for arg in reversed(value.args)])
 
+    def core_at_least_zero(self, value: Core, names: Names) -> exp.Expr:
+        """GREATEST would pass over NULL."""
+        tree, zero = self.write(value.args[0], names), exp.Literal.number(0)
+        return exp.Case(
+            ifs=[exp.If(this=exp.LT(this=bracketed(tree, 4), expression=zero), true=zero.copy())], default=tree.copy()
+        )
+
     def core_cut(self, value: Core, names: Names) -> exp.Expr:
-        """A place before the first character shortens the length."""
+        """A negative start means the same here; start 0 is before the first character."""
         this, start, *length = value.args
-        one, zero = exp.Literal.number(1), exp.Literal.number(0)
-        if isinstance(start, Literal) and (start.value or 0) > 0:
-            return self.call("substringUTF8", [self.write(arg, names) for arg in value.args])
-        place = self.write(start, names)
-        args = [self.write(this, names), self.call("GREATEST", [place, one])]
-        for size in length:
-            before = self.call("LEAST", [exp.Sub(this=bracketed(place.copy(), 5), expression=one.copy()), zero])
-            shorter = exp.Add(this=self._within(size, names, 5), expression=before)
-            args.append(self.call("GREATEST", [shorter, zero.copy()]))
-        return self.call("substringUTF8", args)
+        start = _before_lowering(start)
+        written = [self.write(arg, names) for arg in (this, start, *length)]
+        if not _may_be_zero(start):
+            return self.call("substringUTF8", written)
+        one = exp.Literal.number(1)
+        is_zero = exp.EQ(this=bracketed(written[1], 4), expression=exp.Literal.number(0))
+        written[1] = exp.Case(ifs=[exp.If(this=is_zero, true=one)], default=written[1].copy())
+        whole = self.call("substringUTF8", written)
+        if not length:
+            return whole
+        fewer = Core("at_least_zero", (Core("-", (length[0], Literal(1)), "integer"),), "integer")
+        shorter = self.call("substringUTF8", [written[0].copy(), one.copy(), self.write(fewer, names)])
+        return exp.Case(
+            ifs=[exp.If(this=is_zero.copy(), true=shorter)],
+            default=self.call("substringUTF8", [written[0], self.write(start, names), written[2]]),
+        )
 
     def core_trim(self, value: Core, names: Names) -> exp.Expr:
         if not all(isinstance(one, Literal) for one in value.args[1:]):
@@ -431,16 +474,6 @@ class ClickHouse(TypedDialect):
 
     # aggregates and windows
 
-    def write_string_agg(self, value: Aggregation, names: Names) -> exp.Expr:
-        this, *separator = value.args
-        between = separator[0] if separator else Literal(",")
-        if not isinstance(between, Literal):
-            raise UnsupportedError("string_agg with a computed separator", where=self.name)
-        written = self.write(this, names)
-        written = exp.Distinct(expressions=[written]) if value.is_distinct else written
-        name = f"groupConcat({self.sql(self.write(between, names))})"
-        return self._filtered(self.call(name, [written]), value.where, names)
-
     def write_any_value(self, value: Aggregation, names: Names) -> exp.Expr:
         return self._filtered(self.call("any_respect_nulls", [self.write(value.args[0], names)]), value.where, names)
 
@@ -470,7 +503,41 @@ class ClickHouse(TypedDialect):
             raise UnsupportedError("a distance in a window's RANGE", where=self.name)
         if value.name in ("lag", "lead", "nth_value"):
             value = replace(value, args=(Core("nullable", value.args[:1], value.args[0].type), *value.args[1:]))
+        if value.name == "total":
+            return self.call(
+                "COALESCE", [super().write_over(replace(value, name="sum"), names), exp.Literal.number("0.0")]
+            )
         return super().write_over(value, names)
+
+    def _aggregate_call(self, name: str, args: tuple, is_distinct: bool, names: Names) -> exp.Expr:
+        if name != "string_agg":
+            return super()._aggregate_call(name, args, is_distinct, names)
+        this, *separator = args
+        between = separator[0] if separator else Literal(",")
+        if not isinstance(between, Literal):
+            raise UnsupportedError("string_agg with a computed separator", where=self.name)
+        written = self.write(this, names)
+        written = exp.Distinct(expressions=[written]) if is_distinct else written
+        return self.call(f"groupConcat({self.sql(self.write(between, names))})", [written])
+
+
+def _before_lowering(start: Expression) -> Expression:
+    """SUBSTR's start as it was: where it is negative it was lowered to one from the first character."""
+    if isinstance(start, Core) and start.name == "choose":
+        return start.args[-1]
+    if isinstance(start, Core) and isinstance(start.args[0], Core) and start.args[0].name == "+":
+        size, place = start.args[0].args
+        if isinstance(size, Core) and size.name == "char_length" and isinstance(place, Literal):
+            return place
+    return start
+
+
+def _may_be_zero(start: Expression) -> bool:
+    if isinstance(start, Literal):
+        return start.value == 0
+    is_after = isinstance(start, Core) and start.name == "+" and isinstance(start.args[0], Core)
+    is_after = is_after and start.args[0].name == "position" and isinstance(start.args[1], Literal)
+    return not (is_after and start.args[1].value > 0)
 
 
 def _of_one_type(part: Expression) -> Expression | None:
