@@ -333,6 +333,8 @@ class Expressions:
         this, *modifiers = [self.value(arg) for arg in args] or [Literal("now")]
         if not all(isinstance(one, Literal) and isinstance(one.value, str) for one in modifiers):
             raise UnsupportedError(f"{e.name} with a computed modifier outside SQLite")
+        if this.type == "null":
+            return NULL
         if this.type != "text":
             raise UnsupportedError(f"{e.name} of a number outside SQLite")
         name = "julian" if e.name == "julianday" else "day"

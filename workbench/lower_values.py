@@ -10,6 +10,7 @@ from workbench.errors import UnsupportedError
 from workbench.plan_expressions import Expression, Literal
 
 NUMBERS = ("integer", "real")
+_INTEGER = re.compile(r"\s*[+-]?\d+")
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
 
@@ -17,7 +18,7 @@ def number(value: Expression) -> Expression:
     """A typed value as a number, leniently."""
     if value.type == "text":
         if isinstance(value, Literal):
-            return numeric_literal(value.value) or Core("real_of_text", (value,), "real")
+            return numeric_literal(value.value) or Literal(float(_leading(_NUMBER, value.value) or 0))
         return Core("real_of_text", (value,), "real")
     if value.type in (*NUMBERS, "null"):
         return value
@@ -32,6 +33,10 @@ def real(value: Expression) -> Expression:
 
 
 def integer(value: Expression) -> Expression:
+    """Truncated; a constant beyond 64 bits is the nearest one within."""
+    if isinstance(value, Literal) and value.type in ("text", "real"):
+        whole = int(_leading(_INTEGER, value.value) or 0) if value.type == "text" else int(value.value)
+        return Literal(max(-(2**63), min(whole, 2**63 - 1)))
     if value.type == "text":
         return Core("integer_of_text", (value,), "integer")
     if value.type == "real":
@@ -47,6 +52,11 @@ def text(value: Expression) -> Expression:
     if value.type in NUMBERS:
         return Core(f"text_of_{value.type}", (value,), "text")
     raise UnsupportedError(f"a {value.type} as text outside SQLite")
+
+
+def _leading(pattern: re.Pattern, constant: str) -> str:
+    found = pattern.match(constant)
+    return found[0] if found else ""
 
 
 def numeric_literal(constant: str) -> Literal | None:
