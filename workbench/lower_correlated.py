@@ -117,6 +117,8 @@ def one_value(query: Relation) -> Relation:
             is_cut = True
         node = node.input
     node = plain(node)
+    if isinstance(node, Aggregate) and any(isinstance(part, Column) and part.is_outer for part in walk(value)):
+        raise UnsupportedError("a column around a subquery beside its aggregates")
     if isinstance(node, Aggregate) and not node.keys:
         return Project(node, (Item(value, query.fields[0].name),))
     if not is_cut:

@@ -45,6 +45,8 @@ KEYWORDS = """
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _DAY = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
 _TIME = r"(?:[01]\d|2[0-4]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?"
+_TIMES = (rf"^{_DAY}(?:[ T]{_TIME})?$", rf"^{_TIME}$")
+_PLACES = {"Y": (1, 4), "m": (6, 2), "d": (9, 2), "%": (1, 0)}  # code -> its start and length in a date's text
 _FORMATS = {"M": "%i"} | {code: f"%{code}" for code in "YmdHSjw%"}
 _BITS = {"&": "bitAnd", "|": "bitOr", "<<": "bitShiftLeft", ">>": "bitShiftRight", "~": "bitNot"}
 _ENDS = {"trim": "Both", "ltrim": "Left", "rtrim": "Right"}
@@ -394,8 +396,7 @@ class ClickHouse(TypedDialect):
                 "COALESCE", [self._parsed(text), self._parsed(text.copy(), "parseDateTime64BestEffortOrNull")]
             )
             dated = exp.DPipe(this=exp.Literal.string("2000-01-01 "), expression=bracketed(text.copy(), 7), safe=True)
-            tests = [rf"^{_DAY}(?:[ T]{_TIME})?$", rf"^{_TIME}$"]
-            is_whole, is_time = (self._matches(text.copy(), pattern) for pattern in tests)
+            is_whole, is_time = (self._matches(text.copy(), pattern) for pattern in _TIMES)
             of_day = self._parsed(dated, "parseDateTime64BestEffortOrNull")
             tree = exp.Case(ifs=[exp.If(this=is_whole, true=whole), exp.If(this=is_time, true=of_day)])
         for modifier in modifiers:
@@ -443,6 +444,11 @@ class ClickHouse(TypedDialect):
         return self.call("formatDateTime", [moment, exp.Literal.string(form)])
 
     def core_day(self, value: Core, names: Names) -> exp.Expr:
+        this, *modifiers = value.args
+        codes = re.findall("%(.)", value.word)
+        is_now = isinstance(this, Literal) and this.value == "now"
+        if not modifiers and not is_now and all(code in _PLACES for code in codes):
+            return self._day_of_text(this, value.word, names)
         moment, parts = self._moment(value, names), [""]
         for piece in re.findall(r"%.|[^%]+", value.word):
             if piece[0] == "%" and piece[1] not in _FORMATS:
@@ -454,6 +460,36 @@ class ClickHouse(TypedDialect):
         for part in trees[1:]:
             tree = exp.DPipe(this=tree, expression=part, safe=True)
         return tree
+
+    def _day_of_text(self, this: Expression, form: str, names: Names) -> exp.Expr:
+        """Parts of the date stand in the text; a time of day is of 2000-01-01."""
+        if isinstance(this, Literal):
+            return self._constant_day(this.value, form)
+        text, runs = self.write(this, names), []
+        for piece in re.findall("%[Ymd](?:-%[md])*|%%|[^%]+", form):
+            if piece[0] != "%" or piece == "%%":
+                runs.append(exp.Literal.string(piece.replace("%%", "%")))
+                continue
+            codes = re.findall("%(.)", piece)
+            is_run = "Ymd".startswith("".join(codes)) or "".join(codes) == "md"
+            for part in [codes] if is_run else [[code] for code in codes]:
+                if runs and not is_run and part[0] != codes[0]:
+                    runs.append(exp.Literal.string("-"))
+                start, end = _PLACES[part[0]][0], sum(_PLACES[part[-1]])
+                places = [exp.Literal.number(start), exp.Literal.number(end - start)]
+                runs.append(self.call("substring", [text.copy(), *places]))
+        tree = runs[0]
+        for part in runs[1:]:
+            tree = exp.DPipe(this=tree, expression=part, safe=True)
+        is_day, is_time = (self._matches(text.copy(), pattern) for pattern in _TIMES)
+        of_time = self._constant_day("2000-01-01", form)
+        return exp.Case(ifs=[exp.If(this=is_day, true=tree), exp.If(this=is_time, true=of_time)])
+
+    def _constant_day(self, text: str, form: str) -> exp.Expr:
+        if self._constant_moment(text) == exp.Null():
+            return exp.Null()
+        day = text if re.match(_DAY, text) else "2000-01-01"
+        return exp.Literal.string(re.sub("%(.)", lambda code: _cut(day, *_PLACES[code[1]]) or "%", form))
 
     def _piece(self, part: str, moment: exp.Expr) -> exp.Expr:
         if part == "%s":
@@ -480,6 +516,8 @@ class ClickHouse(TypedDialect):
     def _at_extreme(self, value: Aggregation, names: Names, name: str) -> exp.Expr:
         """In tuples, so that rows are not passed over whose values are NULL; in one NULL is the smallest."""
         this, by = value.args
+        if this == by:
+            return self.write_aggregation(replace(value, name=name[3:].lower(), args=(this,)), names)
         args = [self.write(this, names), self.write(by, names)]
         if self._is_full(this) and self._is_full(by):
             return self._filtered(self.call(name, args), value.where, names)
@@ -559,6 +597,10 @@ def _is_key(part: Expression, left: set[tuple], right: set[tuple]) -> bool:
 
 def _key(column: Column) -> tuple:
     return (column.alias.lower() if column.alias else None, column.name.lower())
+
+
+def _cut(text: str, start: int, length: int) -> str:
+    return text[start - 1 : start - 1 + length]
 
 
 def _lower(text: str) -> str:
