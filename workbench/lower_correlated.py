@@ -240,8 +240,9 @@ def unmatched(query: Relation, is_value: bool) -> list[Column]:
     strict: set[Column] = set()
     node = query
     while not isinstance(node, Scan | Ref | Values | With | SetOperation):
-        if isinstance(node, Project) and node is query and is_value:
-            strict |= _strictly_read(node.items[0].value)
+        if node is query and is_value and isinstance(node, Project | Aggregate):
+            value = node.expressions[0]
+            strict |= _strictly_read(value.args[0] if isinstance(node, Aggregate) and value.name != "count" else value)
         if isinstance(node, Filter):
             parts = node.condition.args if getattr(node.condition, "name", "") == "and" else (node.condition,)
             strict |= {column for part in parts for column in _strictly_read(part)}
