@@ -16,10 +16,10 @@ from sqlglot import exp
 
 from workbench.core_functions import Core
 from workbench.dialects.base import Dialect, Names, bracketed
-from workbench.dialects.typed import TypedDialect
+from workbench.dialects.typed import NUMBER, TypedDialect, regex_of_glob
 from workbench.errors import UnsupportedError
 from workbench.lower_correlated import any_row, lift_queries, null_rows, one_value, partner, unmatched, value_of_no_rows
-from workbench.lower_values import real
+from workbench.lower_values import least, real
 from workbench.plan import As, Join, Relation, With, walk_relations
 from workbench.plan_expressions import (
     Aggregation,
@@ -42,7 +42,6 @@ KEYWORDS = """
     right rollback rollup row rows sample select semi settings system table then top true union using values when where
     window with
 """
-_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _DAY = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
 _TIME = r"(?:[01]\d|2[0-4]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?"
 _TIMES = (rf"^{_DAY}(?:[ T]{_TIME})?$", rf"^{_TIME}$")
@@ -67,7 +66,7 @@ class ClickHouse(TypedDialect):
     name = "clickhouse"
     sqlglot = "clickhouse"
     keywords = frozenset(KEYWORDS.split())
-    has_large_nulls = False
+    null_order = "last"
     has_values = False
     has_unique_names = True
     correlates_lone_tables = True
@@ -148,13 +147,13 @@ class ClickHouse(TypedDialect):
         this, pattern = value.args
         if not isinstance(pattern, Literal):
             raise UnsupportedError("GLOB of a computed pattern", where=self.name)
-        return self._matches(self.write(this, names), _regex_of_glob(pattern.value))
+        return self._matches(self.write(this, names), regex_of_glob(pattern.value))
 
     def _matches(self, tree: exp.Expr, pattern: str) -> exp.Expr:
         return self.call("match", [tree, exp.Literal.string(pattern)])
 
     def core_is_number(self, value: Core, names: Names) -> exp.Expr:
-        return self._matches(self.write(value.args[0], names), rf"^\s*{_NUMBER}\s*$")
+        return self._matches(self.write(value.args[0], names), rf"^\s*{NUMBER}\s*$")
 
     # subqueries: NULLs are no members of IN's set, and those that read columns around them are joined in
 
@@ -261,7 +260,7 @@ class ClickHouse(TypedDialect):
     def core_number_of_text(self, value: Core, names: Names) -> exp.Expr:
         """A text that is no number becomes NaN, which equals nothing."""
         this = self.write(value.args[0], names)
-        is_number = self._matches(this.copy(), rf"^\s*{_NUMBER}\s*$")
+        is_number = self._matches(this.copy(), rf"^\s*{NUMBER}\s*$")
         nan = exp.If(this=exp.Not(this=exp.Is(this=bracketed(this.copy(), 4), expression=exp.Null())), true=self._nan())
         number = self.call("toFloat64OrNull", [self.call("trimBoth", [this])])
         return exp.Case(ifs=[exp.If(this=is_number, true=number), nan])
@@ -274,7 +273,7 @@ class ClickHouse(TypedDialect):
         return self.call(convert, [part])
 
     def core_real_of_text(self, value: Core, names: Names) -> exp.Expr:
-        return self._leading(value, names, _NUMBER, "toFloat64OrZero")
+        return self._leading(value, names, NUMBER, "toFloat64OrZero")
 
     def core_integer_of_text(self, value: Core, names: Names) -> exp.Expr:
         return self._leading(value, names, r"[+-]?\d+", "toInt64OrZero")
@@ -355,24 +354,22 @@ class ClickHouse(TypedDialect):
         )
 
     def core_cut(self, value: Core, names: Names) -> exp.Expr:
-        """A negative start means the same here; start 0 is before the first character."""
+        """A negative start means the same here; start 0 is before the first character, which shortens the length."""
         this, start, *length = value.args
-        start = _before_lowering(start)
-        written = [self.write(arg, names) for arg in (this, start, *length)]
-        if not _may_be_zero(start):
-            return self.call("substringUTF8", written)
-        one = exp.Literal.number(1)
-        is_zero = exp.EQ(this=bracketed(written[1], 4), expression=exp.Literal.number(0))
-        written[1] = exp.Case(ifs=[exp.If(this=is_zero, true=one)], default=written[1].copy())
-        whole = self.call("substringUTF8", written)
-        if not length:
-            return whole
-        fewer = Core("at_least_zero", (Core("-", (length[0], Literal(1)), "integer"),), "integer")
-        shorter = self.call("substringUTF8", [written[0].copy(), one.copy(), self.write(fewer, names)])
-        return exp.Case(
-            ifs=[exp.If(this=is_zero.copy(), true=shorter)],
-            default=self.call("substringUTF8", [written[0], self.write(start, names), written[2]]),
-        )
+        place = _before_lowering(start)
+        if place == Literal(0):
+            place, length = Literal(1), [_less(length[0])] if length else []
+        bound = least(place)
+        is_whole = place is not start or isinstance(place, Literal)
+        if (bound is not None and bound > 0) or isinstance(place, Literal):
+            return self.call("substringUTF8", [self.write(arg, names) for arg in (this, place, *length)])
+        is_before = Core("compare", (place, Literal(0)), "condition", "=" if is_whole else "<=")
+        first = Core("choose", (is_before, Literal(1), place), "integer")
+        if length:
+            shorter = _less(length[0]) if is_whole else Core("+", (length[0], _less(place)), "integer")
+            shorter = Core("at_least_zero", (shorter,), "integer") if not isinstance(shorter, Literal) else shorter
+            length = [Core("choose", (is_before, shorter, length[0]), "integer")]
+        return self.call("substringUTF8", [self.write(arg, names) for arg in (this, first, *length)])
 
     def core_trim(self, value: Core, names: Names) -> exp.Expr:
         if not all(isinstance(one, Literal) for one in value.args[1:]):
@@ -541,10 +538,6 @@ class ClickHouse(TypedDialect):
             raise UnsupportedError("a distance in a window's RANGE", where=self.name)
         if value.name in ("lag", "lead", "nth_value"):
             value = replace(value, args=(Core("nullable", value.args[:1], value.args[0].type), *value.args[1:]))
-        if value.name == "total":
-            return self.call(
-                "COALESCE", [super().write_over(replace(value, name="sum"), names), exp.Literal.number("0.0")]
-            )
         return super().write_over(value, names)
 
     def _aggregate_call(self, name: str, args: tuple, is_distinct: bool, names: Names) -> exp.Expr:
@@ -561,21 +554,20 @@ class ClickHouse(TypedDialect):
 
 def _before_lowering(start: Expression) -> Expression:
     """SUBSTR's start as it was: where it is negative it was lowered to one from the first character."""
-    if isinstance(start, Core) and start.name == "choose":
-        return start.args[-1]
-    if isinstance(start, Core) and isinstance(start.args[0], Core) and start.args[0].name == "+":
-        size, place = start.args[0].args
-        if isinstance(size, Core) and size.name == "char_length" and isinstance(place, Literal):
-            return place
-    return start
+    if not isinstance(start, Core):
+        return start
+    if start.name == "choose" and start.args[0].args[0] == start.args[2]:
+        return start.args[2]
+    size, place = start.args[0].args if start.name == "+" and isinstance(start.args[0], Core) else (None, None)
+    is_from_end = isinstance(size, Core) and size.name == "char_length" and isinstance(place, Literal)
+    return place if is_from_end else start
 
 
-def _may_be_zero(start: Expression) -> bool:
-    if isinstance(start, Literal):
-        return start.value == 0
-    is_after = isinstance(start, Core) and start.name == "+" and isinstance(start.args[0], Core)
-    is_after = is_after and start.args[0].name == "position" and isinstance(start.args[1], Literal)
-    return not (is_after and start.args[1].value > 0)
+def _less(value: Expression) -> Expression:
+    """One less, of a constant not below 0."""
+    if isinstance(value, Literal) and value.value is not None:
+        return Literal(max(value.value - 1, 0))
+    return Core("-", (value, Literal(1)), "integer")
 
 
 def _of_one_type(part: Expression) -> Expression | None:
@@ -605,17 +597,6 @@ def _cut(text: str, start: int, length: int) -> str:
 
 def _lower(text: str) -> str:
     return text.encode().lower().decode()
-
-
-def _regex_of_glob(pattern: str) -> str:
-    """GLOB's *, ? and [...] as a regular expression for the whole text."""
-    parts = []
-    for piece in re.findall(r"\[\^?\]?[^\]]*\]|.", pattern, re.DOTALL):
-        if len(piece) > 1:
-            parts.append(piece.replace("\\", "\\\\"))
-        else:
-            parts.append({"*": ".*", "?": "."}.get(piece, re.escape(piece)))
-    return f"^{''.join(parts)}$"
 
 
 DIALECT = ClickHouse
