@@ -346,13 +346,6 @@ class ClickHouse(TypedDialect):
     def core_position(self, value: Core, names: Names) -> exp.Expr:
         return self.call("positionUTF8", [self.write(arg, names) for arg in reversed(value.args)])
 
-    def core_at_least_zero(self, value: Core, names: Names) -> exp.Expr:
-        """GREATEST would pass over NULL."""
-        tree, zero = self.write(value.args[0], names), exp.Literal.number(0)
-        return exp.Case(
-            ifs=[exp.If(this=exp.LT(this=bracketed(tree, 4), expression=zero), true=zero.copy())], default=tree.copy()
-        )
-
     def core_cut(self, value: Core, names: Names) -> exp.Expr:
         """A negative start means the same here; start 0 is before the first character, which shortens the length."""
         this, start, *length = value.args
