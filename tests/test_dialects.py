@@ -178,6 +178,12 @@ def _plain(value: object) -> str:
     return f"{float(value):.12g}" if is_number else repr(value)
 
 
+def test_mysql_quotes_the_servers_reserved_words(source):
+    run = _run_mysql(source[0])
+    reserved = {word.lower() for (word,) in run("SELECT word FROM information_schema.keywords WHERE reserved")}
+    assert reserved - get_dialect("mysql").keywords == set()
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_key_file_and_name_are_one(name):
     assert get_dialect(name).name == name
