@@ -235,7 +235,7 @@ QUERIES = {
     "counts in arithmetic": "SELECT (COUNT(*) - 10) / 4, (COUNT(*) - 10) % 3, -COUNT(*) / 4, ABS(COUNT(*) - 10), SUM(id = 1) - 5, "
     "MIN(LENGTH(name) - 9), CASE WHEN id > 9 THEN COUNT(*) ELSE -1 END FROM emp",
     "conditions in arithmetic": "SELECT (id = 1) + (id > 0), -(id = 1), (id > 2) * 5, (salary > 1000) = (id < 3), 10 - (bonus IS NULL) FROM emp",
-    "products beyond 64 bits": "SELECT id * 9223372036854775807, SUM(id * bonus), AVG(9223372036854775807) FROM emp GROUP BY id",
+    "products beyond 64 bits": "SELECT id * 3000000000 * 3000000000, SUM(id * bonus), AVG(9223372036854775807) FROM emp GROUP BY id",
     "greatest of NULLs": "SELECT MAX(id, bonus, 3), MIN(salary, bonus), MAX(name, 'B'), COALESCE(MAX(id, bonus), 0) FROM emp",
     "cut by a NULL": "SELECT SUBSTR(name, bonus), SUBSTR(name, 1, bonus), SUBSTR(name, id, bonus), SUBSTR(name, NULL) FROM emp",
     "extremes of NULLs": "SELECT dept_id, name, MAX(bonus) FROM emp WHERE bonus IS NULL GROUP BY dept_id",
