@@ -216,6 +216,11 @@ QUERIES = {
     "(SELECT COUNT(*) > 2 FROM emp e WHERE e.dept_id = d.id) FROM dept d",
     "correlated beside a filter": "SELECT d.dname, (SELECT COUNT(*) FROM emp e WHERE e.dept_id = d.id) FROM dept d WHERE d.city = 'Oslo'",
     "correlated beside a join": "SELECT e.name, (SELECT COUNT(*) FROM emp x WHERE x.dept_id = d.id) FROM emp e LEFT JOIN dept d ON d.id = e.dept_id",
+    "correlated in a join's condition": "SELECT a.id, d.id FROM emp a JOIN dept d ON d.id = a.dept_id "
+    "AND a.salary = (SELECT MAX(e.salary) FROM emp e WHERE e.dept_id = d.id)",
+    "correlated in having": "SELECT dept_id, COUNT(*) FROM emp e GROUP BY dept_id "
+    "HAVING COUNT(*) > (SELECT COUNT(*) FROM dept d WHERE d.id = e.dept_id)",
+    "query joined with a name of two tables": "SELECT t.id, t.n FROM (SELECT d.id, e.id AS e, e.name AS n FROM emp e JOIN dept d ON d.id = e.dept_id) t",
     "correlated in order": "SELECT d.dname FROM dept d ORDER BY (SELECT COUNT(*) FROM emp e WHERE e.dept_id = d.id) DESC, d.dname",
     "correlated and ordered by its name": "SELECT d.id, (SELECT COUNT(*) FROM emp e WHERE e.dept_id = d.id) AS n FROM dept d ORDER BY n DESC, d.id",
     "correlated in a sum": "SELECT SUM((SELECT COUNT(*) FROM emp e WHERE e.dept_id = d.id)), "

@@ -49,6 +49,10 @@ REFUSED = {
         "SELECT (SELECT x.id FROM emp x WHERE x.dept_id = d.id ORDER BY x.salary, x.name DESC LIMIT 1) FROM dept d",
         "mixed directions",
     ),
+    "in an outer join's condition": (
+        "SELECT e.id FROM emp e LEFT JOIN dept d ON d.id = e.dept_id AND EXISTS (SELECT 1 FROM emp x WHERE x.id = d.id)",
+        "outer join's condition",
+    ),
     "recursion": ("WITH RECURSIVE c(n) AS (SELECT 1 UNION SELECT n % 3 + 1 FROM c) SELECT n FROM c", "UNION without ALL"),
     "distance in a range": (
         "SELECT SUM(id) OVER (ORDER BY salary RANGE BETWEEN 10 PRECEDING AND CURRENT ROW) FROM emp",
