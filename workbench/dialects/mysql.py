@@ -64,7 +64,7 @@ class MySQL(TypedDialect):
     null_order = "small"
     has_values = False
     has_full_join = False
-    aggregate_rewrites = (without_arg_extremes, with_ordered_texts)
+    aggregate_rewrites = (with_ordered_texts, without_arg_extremes)
     no_limit = 2**64 - 1
 
     def sql(self, tree: exp.Expr, is_pretty: bool = False) -> str:
@@ -360,9 +360,8 @@ class MySQL(TypedDialect):
         if not isinstance(between, Literal):
             raise UnsupportedError("string_agg with a computed separator", where=self.name)
         tree = self._as_text(this, names)
-        if value.is_distinct:
-            tree = exp.Distinct(expressions=[tree])
-        elif value.order:
+        tree = exp.Distinct(expressions=[tree]) if value.is_distinct else tree
+        if value.order:
             tree = exp.Order(this=tree, expressions=[self.ordered(key, names) for key in value.order])
         if between == Literal(","):
             return self.call("GROUP_CONCAT", [tree])
