@@ -155,7 +155,10 @@ class TypedDialect(Dialect):
         return self.cast(self.call("TRUNC", [self.write(value.args[0], names)]), "integer")
 
     def core_at_least_zero(self, value: Core, names: Names) -> exp.Expr:
-        return self.call("GREATEST", [self.write(value.args[0], names), exp.Literal.number(0)])
+        """GREATEST passes over NULL on some engines."""
+        arg = value.args[0]
+        is_below = Core("compare", (arg, Literal(0)), "condition", "<")
+        return self.core_choose(Core("choose", (is_below, Literal(0), arg), "integer"), names)
 
     def core_extreme(self, value: Core, names: Names) -> exp.Expr:
         args = [self.write(arg, names) for arg in value.args]
