@@ -425,6 +425,14 @@ class Plan:
 
         return draw(self)
 
+    def to_svg(self) -> str:
+        """The drawn tree, as an SVG document; notebooks show it for a plan by itself."""
+        from workbench.plan_svg import draw_svg
+
+        return draw_svg(self)
+
+    _repr_svg_ = to_svg
+
 
 def walk_relations(relation: Relation) -> Iterator[Relation]:
     """The operator and all below it, also in subqueries, the last operator first."""
