@@ -419,6 +419,19 @@ class Plan:
 
         return write_plan(self, is_versioned)
 
+    @classmethod
+    def from_reljson(cls, text: str | dict, schema: Schema) -> "Plan":
+        """The plan that Apache Calcite's RelJson states; raises PlanError as from_json does."""
+        from workbench.plan_from_reljson import read_reljson
+
+        return read_reljson(text, schema)
+
+    def to_reljson(self) -> str:
+        """The plan in Apache Calcite's RelJson; raises UnsupportedError, by name, for what that cannot hold."""
+        from workbench.plan_reljson import write_reljson
+
+        return write_reljson(self)
+
     def to_text(self) -> str:
         """The indented tree, the last operator first."""
         from workbench.plan_text import draw

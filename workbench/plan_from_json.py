@@ -49,8 +49,7 @@ Definitions = dict[str, tuple[str, tuple[Field, ...]]]
 def read_plan(plan: str | list | dict, schema: Schema) -> Plan:
     """The plan of a text or an object; see Plan.from_json."""
     found = parse(plan) if isinstance(plan, str) else plan
-    if _depth(found) > MAX_DEPTH:
-        raise PlanError("schema_violation", f"nested deeper than {MAX_DEPTH} levels")
+    check_depth(found)
     if isinstance(found, dict) and "plan" in found:
         if found["plan"] != VERSION or set(found) != {"plan", "steps"}:
             raise PlanError("schema_violation", f"not a plan of version {VERSION}", hint='{"plan": 1, "steps": [...]}')
@@ -102,16 +101,15 @@ def _near(text: str, position: int) -> str:
     return f"near {text[max(0, position - 20) : position + 20]!r}"
 
 
-def _depth(value: object) -> int:
-    deepest, stack = 0, [(value, 1)]
+def check_depth(value: object, most: int = MAX_DEPTH) -> None:
+    """Refuse what is nested so deep that reading it could end the process."""
+    stack = [(value, 1)]
     while stack:
         one, level = stack.pop()
-        deepest = max(deepest, level)
-        if level > MAX_DEPTH:
-            return level
+        if level > most:
+            raise PlanError("schema_violation", f"nested deeper than {most} levels")
         if isinstance(one, list | dict):
             stack += [(part, level + 1) for part in (one.values() if isinstance(one, dict) else one)]
-    return deepest
 
 
 class PlanReader:
