@@ -49,12 +49,15 @@ def _schema(path: str, db: str | None):
 
 
 def _plan(given: str, schema):
-    """The plan that a text states: as JSON, or as SQL to convert."""
+    """The plan that a text states: as compact JSON, as RelJson, or as SQL to convert."""
     from workbench.plan import Plan
     from workbench.sql_to_plan import sql_to_plan
 
     text = _text(given)
-    return Plan.from_json(text, schema) if text.lstrip()[:1] in ("[", "{") else sql_to_plan(text, schema)
+    if text.lstrip()[:1] not in ("[", "{"):
+        return sql_to_plan(text, schema)
+    is_reljson = text.lstrip().startswith("{") and '"relOp"' in text
+    return Plan.from_reljson(text, schema) if is_reljson else Plan.from_json(text, schema)
 
 
 @plan.command("from-sql")

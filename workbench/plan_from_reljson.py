@@ -29,7 +29,7 @@ from workbench.plan import (
     With,
 )
 from workbench.plan_columns import Item
-from workbench.plan_expressions import Aggregation, Expression, Literal, Over
+from workbench.plan_expressions import Aggregation, Case, Expression, Literal, Over
 from workbench.plan_from_json import check_depth, parse
 from workbench.read_reljson_expressions import RelExpressionReader, get, get_all, read_literal
 from workbench.schema import Schema
@@ -152,6 +152,9 @@ class RelReader:
         if len(columns) != len(values):
             raise PlanError("schema_violation", f"{len(columns)} fields and {len(values)} exprs")
         kept = len(relation.fields) if word == "window" else 0
+        if not about:  # Calcite finds columns by their place, whatever their names
+            taken: set[str] = set()
+            columns = [_unused(name, taken) for name in columns]
         items = _items(values[kept:], columns[kept:], about)
         if word == "inputs":
             return _Inputs(relation, items)
@@ -205,6 +208,10 @@ class RelReader:
             name = names.read_aggregate(get(get(agg, "agg", dict), "name", str))
             args = tuple(at(place).value for place in get_all(agg, "operands", int))
             where = at(agg["filter"]).value if agg.get("filter", -1) not in (None, -1) else None
+            plan = get(agg, "plan", dict, {})
+            if "is_filtered" in plan and args and isinstance(args[0], Case):
+                (where, first), *_ = args[0].branches
+                args = args[1:] if "is_of_rows" in plan else (first, *args[1:])
             calls.append(Aggregation(name, args, agg.get("distinct") is True, where))
         given = [get(agg, "name", str, None) for agg in aggs]
         texts = [name or _unused(f"{call.name}", taken) for name, call in zip(given, calls, strict=True)]

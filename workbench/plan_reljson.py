@@ -30,6 +30,7 @@ from workbench.plan import (
 )
 from workbench.plan_columns import Field, Item
 from workbench.plan_expressions import (
+    Aggregation,
     Bound,
     Call,
     Case,
@@ -49,7 +50,6 @@ from workbench.plan_expressions import (
 Scopes = tuple[tuple[Field, ...], ...]  # the columns here, then those of the queries around
 SET_WORDS = {kind: word for word, kind in names.SET_OPERATIONS.items()}
 TRUE = {"literal": True, "type": {"type": "BOOLEAN", "nullable": False}}
-SPACE = " "
 
 
 def write_reljson(plan: Plan) -> str:
@@ -128,14 +128,18 @@ class Writer:
         columns, aggs = list(node.keys), []
 
         def place(value: Expression) -> int:
-            columns.append(Item(value, f"$f{len(columns)}"))
-            return len(columns) - 1
+            """The column of a value, one for all its uses."""
+            at = next((number for number, item in enumerate(columns) if item.value == value), len(columns))
+            if at == len(columns):
+                columns.append(Item(value, f"$f{at}"))
+            return at
 
         for item in node.items:
             call = item.value
             agg = {"agg": names.aggregate(call.name), "type": _type(call.type), "distinct": call.is_distinct}
-            agg |= {"operands": [place(arg) for arg in call.args], "name": item.name}
-            aggs.append(agg | ({"filter": place(call.where)} if call.where is not None else {}))
+            agg |= {"operands": [place(arg) for arg in _filtered(call)], "name": item.name}
+            about = {"is_filtered": True} | ({} if call.args else {"is_of_rows": True})
+            aggs.append(agg | ({"plan": about} if call.where is not None else {}))
         if columns:
             mark = {"operator": "inputs"}
             inputs = [self._items(tuple(columns), inputs, (node.input.fields, *outer), rels, mark)]
@@ -237,9 +241,11 @@ class Writer:
             return self._op(names.OPERATORS["or"], sides, "boolean", "in")
         if name == "if":
             return self._op(names.CASE, args, value.type, "if")
-        if name in names.TRIMS and len(args) == 1:
+        if name in names.TRIMS:
             flag = {"literal": names.TRIMS[name], "type": {"type": "SYMBOL", "nullable": False}}
-            return self._op(("TRIM", "TRIM", "FUNCTION"), [flag, self.write(Literal(SPACE), ()), *args], "text")
+            cut = args[1] if len(args) == 2 else self.write(Literal(" "), ())
+            form = "of given" if len(args) == 2 else None
+            return self._op(("TRIM", "TRIM", "FUNCTION"), [flag, cut, args[0]], "text", form)
         if name == "||" and len(args) > 2:  # Calcite's takes two
             tree = args[0]
             for arg in args[1:]:
@@ -295,11 +301,23 @@ class Writer:
     def _frame(self, frame: Frame, scopes: Scopes) -> dict:
         ends = {"lower": self._frame_end(frame.start, scopes), "upper": self._frame_end(frame.end, scopes)}
         window: dict = {f"{frame.unit}-{side}": end for side, end in ends.items()}
-        return window | ({"exclude": frame.exclude.upper()} if frame.exclude != "no others" else {})
+        return window | (
+            {"exclude": {"type": names.EXCLUSIONS[frame.exclude]}} if frame.exclude in names.EXCLUSIONS else {}
+        )
 
     def _frame_end(self, bound: Bound, scopes: Scopes) -> dict:
         end: dict = {"type": bound.side.upper().replace(" ", "_")}
         return end | ({"offset": self.write(bound.offset, scopes)} if bound.offset is not None else {})
+
+
+def _filtered(call: Aggregation) -> tuple[Expression, ...]:
+    """The arguments, NULL where the call's condition does not hold: Calcite's own writer drops an aggregate's filter."""
+    if call.where is None:
+        return call.args
+    if call.name not in ("count", "sum", "total", "avg", "min", "max", "string_agg"):
+        raise UnsupportedError(f"a condition on {call.name} in RelJson")
+    first = call.args[0] if call.args else Literal(1)
+    return (Case(((call.where, first),)), *call.args[1:])
 
 
 def _place(number: int) -> dict:
@@ -311,8 +329,9 @@ def _type(kind: str) -> dict:
 
 
 def _aliases(items: Iterable[Item]) -> dict:
-    aliases = [item.alias for item in items]
-    return {"aliases": aliases} if any(aliases) else {}
+    """What says that names are a plan's own: where there are aliases, or a name stands twice."""
+    aliases, texts = [item.alias for item in items], [item.name.lower() for item in items]
+    return {"aliases": aliases} if any(aliases) or len(set(texts)) < len(texts) else {}
 
 
 def _direction(key: SortKey) -> dict:

@@ -34,9 +34,20 @@ METHODS: dict[str, Callable[[str, Schema, str], str]] = {
     "transpile": transpile,
     "transpile repaired": transpile_repaired,
 }  # beside "plan"
+
+
+def _through_reljson(plan: Plan, schema: Schema) -> Plan:
+    try:
+        text = plan.to_reljson()
+    except UnsupportedError:
+        return plan  # refused by name, so nothing changed
+    return Plan.from_reljson(text, schema)
+
+
 FACES: dict[str, Callable[[Plan, Schema], Plan]] = {
     "SQL": lambda plan, schema: sql_to_plan(plan_to_sql(plan), schema),
     "JSON": lambda plan, schema: Plan.from_json(plan.to_json(), schema),
+    "RelJson": _through_reljson,
 }
 SHOWN_ROWS = 20  # of a result that is stored to be looked at
 _ORDER_BY = re.compile(r"\border\s+by\b", re.IGNORECASE)

@@ -170,7 +170,8 @@ class RelExpressionReader:
         if word is None:
             raise PlanError("schema_violation", f"{shown(flag)} is no side to trim")
         cut = self.read(chars)
-        return Call(word, (self.read(value),) if cut == Literal(" ") else (self.read(value), cut))
+        is_given = cut != Literal(" ") or "plan" in about
+        return Call(word, (self.read(value), cut) if is_given else (self.read(value),))
 
     def _extract(self, about: dict) -> Expression:
         unit, value = (*get_all(about, "operands", dict), {}, {})[:2]
@@ -212,7 +213,9 @@ class RelExpressionReader:
         if unit is None:
             return None
         ends = [self._bound(get(window, f"{unit}-{side}", dict)) for side in ("lower", "upper")]
-        found = Frame(unit, *ends, get(window, "exclude", str, "no others").lower())
+        word = get(get(window, "exclude", dict, {}), "type", str, None)
+        exclude = next((name for name, given in names.EXCLUSIONS.items() if given == word), "no others")
+        found = Frame(unit, *ends, exclude)
         return None if found == Frame() else found
 
     def _bound(self, end: dict) -> Bound:

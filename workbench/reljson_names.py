@@ -15,7 +15,7 @@ _BINARY = {
 }  # fmt: skip
 _FUNCTIONS = {"%": ("MOD", "MOD"), "char_length": ("CHAR_LENGTH", "CHAR_LENGTH"), "position": ("POSITION", "POSITION"),
     "coalesce": ("COALESCE", "COALESCE"), "nullif": ("NULLIF", "NULLIF"), "floor": ("FLOOR", "FLOOR"),
-    "ceil": ("CEIL", "CEIL"), "greatest": ("GREATEST", "GREATEST"), "least": ("LEAST", "LEAST")}  # fmt: skip
+    "ceil": ("CEIL", "CEIL"),}  # fmt: skip
 OPERATORS: dict[str, tuple[str, str, str]] = {
     **{name: (*words, "BINARY") for name, words in _BINARY.items()},
     **{name: (*words, "FUNCTION") for name, words in _FUNCTIONS.items()},
@@ -40,6 +40,7 @@ READ_TYPES = {  # Calcite's type of a cast -> the plan's; BOOLEAN and what is no
     "VARBINARY": "blob",
 }  # fmt: skip
 DIRECTIONS = {"ASCENDING": False, "STRICTLY_ASCENDING": False, "DESCENDING": True, "STRICTLY_DESCENDING": True}
+EXCLUSIONS = {"current row": "CURRENT_ROW", "group": "GROUP", "ties": "TIES"}
 JOINS = {"inner": "inner", "left": "left", "right": "right", "full": "full", "semi": "semi", "anti": "anti"}
 SET_OPERATIONS = {"LogicalUnion": "union", "LogicalIntersect": "intersect", "LogicalMinus": "except"}
 FRAMELESS = ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead")  # see no frame
@@ -55,7 +56,8 @@ def operator(name: str, arguments: int) -> dict[str, str]:
 def aggregate(name: str) -> dict[str, str]:
     """The `agg` object of an aggregate or window function; Calcite writes FUNCTION_STAR for every COUNT."""
     word = AGGREGATE_NAMES.get(name, name.upper())
-    return {"name": word, "kind": word, "syntax": "FUNCTION_STAR" if name == "count" else "FUNCTION"}
+    kind = "OTHER_FUNCTION" if name == "total" else word
+    return {"name": word, "kind": kind, "syntax": "FUNCTION_STAR" if name == "count" else "FUNCTION"}
 
 
 def read_aggregate(word: str) -> str:
