@@ -36,6 +36,7 @@ from workbench.plan_functions import union_type
 from workbench.schema import Schema, Table
 
 JOINS = ("inner", "left", "right", "full", "cross", "semi", "anti")
+MAX_COLUMNS = 4000  # of a join; SQLite gives 2000, and sub-pipelines joined with themselves would double without end
 SET_OPERATIONS = ("union", "intersect", "except")
 
 
@@ -204,6 +205,8 @@ class Join(Relation):
         if self.right.alias.lower() in taken:
             hint = f"taken: {', '.join(sorted(taken))}"
             raise PlanError("schema_violation", f"the alias {self.right.alias!r} is taken", hint=hint)
+        if len(self.left.fields) + len(self.right.fields) > MAX_COLUMNS:
+            raise PlanError("unsupported", f"a join of more than {MAX_COLUMNS} columns")
         check_no_aggregates(self.expressions, "a join's condition")
         self._check()
 

@@ -30,7 +30,8 @@ from workbench.plan import (
 )
 from workbench.plan_columns import Item
 from workbench.plan_expressions import Aggregation, Case, Expression, Literal, Over
-from workbench.plan_from_json import check_depth, parse
+from workbench.plan_from_json import check_shape, parse
+from workbench.plan_text import queries
 from workbench.read_reljson_expressions import RelExpressionReader, get, get_all, read_literal
 from workbench.schema import Schema
 
@@ -40,13 +41,29 @@ RELS = ("TableScan", "Values", "Filter", "Project", "Join", "Aggregate", "Sort",
 def read_reljson(text: str | dict, schema: Schema) -> Plan:
     """The plan; see Plan.from_reljson."""
     found = parse(text) if isinstance(text, str) else text
-    check_depth(found, MAX_DEPTH)
+    check_shape(found, MAX_DEPTH)
     if not isinstance(found, dict):
         raise PlanError("schema_violation", "no RelJson", hint='{"rels": [...]}')
-    return Plan(RelReader(schema).query(get(found, "rels", list), ()))
+    root = RelReader(schema).query(get(found, "rels", list), ())
+    _check_refs(root, {})
+    return Plan(root)
 
 
 MAX_DEPTH = 400  # of nested arrays and objects: a call takes two levels and more
+
+
+def _check_refs(node: Relation, known: dict[str, tuple]) -> None:
+    """Every named sub-pipeline that is read must be named around the place, and hold the columns that are read."""
+    if isinstance(node, With):
+        for one in node.definitions:
+            _check_refs(one.query, known)
+            known = {**known, one.name.lower(): one.query.fields}
+    elif isinstance(node, Ref) and Ref.of(node.name, known.get(node.name.lower(), ()), node.alias) != node:
+        raise PlanError("schema_violation", f"the sub-pipeline {node.name!r} is not named around its use")
+    for below in (node.input,) if isinstance(node, With) else node.inputs:
+        _check_refs(below, known)
+    for query in queries(node.expressions):
+        _check_refs(query, known)
 
 
 @dataclass
@@ -85,7 +102,7 @@ class RelReader:
             raise PlanError("schema_violation", "no rels")
         root = self._whole(last)
         named, self.named = tuple(self.named), kept
-        return With(named, root) if named else root
+        return _with(named, root)
 
     def _whole(self, name: object) -> Relation:
         found = self.built.get(str(name))
@@ -107,7 +124,7 @@ class RelReader:
         found = getattr(self, f"_{kind.lower()}")(rel, about, listed, outer)
         if "with" in about:
             pairs = [(get(one, "name", str), get(one, "rel", str)) for one in get_all(about, "with", dict)]
-            found = With(tuple(Definition(name, self._whole(of)) for name, of in pairs), found)
+            found = _with(tuple(Definition(name, self._whole(of)) for name, of in pairs), found)
         return found
 
     def _expressions(self, given: tuple, outer: tuple) -> RelExpressionReader:
@@ -245,6 +262,12 @@ class RelReader:
         return relation
 
     _intersect = _minus = _union
+
+
+def _with(definitions: tuple[Definition, ...], relation: Relation) -> Relation:
+    if isinstance(relation, With):
+        return With(definitions + relation.definitions, relation.input)
+    return With(definitions, relation) if definitions else relation
 
 
 def _items(values: list[Expression], texts: list[str], about: dict) -> list[Item]:

@@ -136,7 +136,7 @@ class RelExpressionReader:
             return Call("between", (args[0].args[0], args[0].args[1], args[1].args[1]))
         if form == "in":
             sides = [*args] if kind == "OR" else [Call("=", args)]
-            if not all(isinstance(one, Call) and one.name == "=" for one in sides):
+            if not sides or not all(isinstance(one, Call) and one.name == "=" for one in sides):
                 raise PlanError("schema_violation", "an `in` that compares nothing")
             return Call("in", (sides[0].args[0], *(one.args[1] for one in sides)))
         if kind == "CASE":
