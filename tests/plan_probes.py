@@ -157,12 +157,85 @@ QUERIES = {
     "rowid of a key": "SELECT rowid, emp.rowid, name FROM emp WHERE rowid = 2",
     "rowid of a table without key": "SELECT rowid, * FROM loose ORDER BY _rowid_ DESC",
     "collation": "SELECT name = 'ANNA' COLLATE NOCASE, name COLLATE NOCASE IN ('ANNA'), MAX(name COLLATE NOCASE) FROM emp GROUP BY id",
-    "distinct collation": "SELECT DISTINCT name COLLATE NOCASE FROM emp",
+    "distinct collation": "SELECT LOWER(n) FROM (SELECT DISTINCT name COLLATE NOCASE AS n FROM emp)",
     "boolean words": "SELECT TRUE, FALSE, id = TRUE FROM emp",
     "quotes in text": "SELECT 'it''s', '\"', '\\', '%', ''",
     "same aggregate under two names": "SELECT COUNT(*) AS a, COUNT(*) AS b, COUNT(*) FROM emp",
     "name made for another": "SELECT MAX(id) AS count, COUNT(*) FROM emp",
     "order by the name of a source column and an alias": "SELECT name AS id, id AS name FROM emp ORDER BY name",
     "exists of anything": "SELECT EXISTS (SELECT * FROM emp WHERE id > 99), NOT EXISTS (SELECT NULL)",
+    "group key inside an expression": "SELECT UPPER(SUBSTR(code, 1, 1)) || '.', id % 2 + 1, COUNT(*) FROM emp "
+    "GROUP BY SUBSTR(code, 1, 1), id % 2 HAVING SUBSTR(code, 1, 1) > '0' AND id % 2 < 5 ORDER BY id % 2 * -1, SUBSTR(code, 1, 1)",
+    "bare column of one of several tables": "SELECT e.name, MAX(d.id) FROM emp e JOIN dept d ON d.id = e.dept_id",
+    "extreme of a collation": "SELECT LOWER(MIN(code COLLATE NOCASE)), MAX(code COLLATE NOCASE) FROM emp",
+    "groups of a collation": "SELECT LOWER(name), COUNT(*) FROM emp GROUP BY name COLLATE NOCASE HAVING COUNT(*) > 0",
+    "counts of a collation": "SELECT COUNT(DISTINCT name COLLATE NOCASE), COUNT(DISTINCT name) FROM emp",
+    "in a query by a collation": "SELECT id, COUNT(*) OVER (PARTITION BY name COLLATE NOCASE) FROM emp WHERE name COLLATE NOCASE IN (SELECT UPPER(name) FROM emp)",
+    "bare column in having": "SELECT id, name AS n FROM emp GROUP BY id HAVING name > 'B' AND dept_id < 9",
+    "texts joined in order": "SELECT GROUP_CONCAT(name, '; ') FROM (SELECT name, id FROM emp WHERE name > '' ORDER BY salary DESC, id DESC)",
+    "texts joined in order, cut": "SELECT GROUP_CONCAT(id) FROM (SELECT id FROM emp ORDER BY salary DESC, id LIMIT 3)",
+    "in a cut query": "SELECT id FROM emp WHERE id IN (SELECT id FROM emp ORDER BY salary DESC, id LIMIT 2) "
+    "OR id IN (SELECT bonus FROM emp UNION SELECT 3 ORDER BY 1 LIMIT 4)",
+    "full join and filter": "SELECT e.id, d.id FROM emp e FULL JOIN dept d ON e.dept_id = d.id AND e.id > 1 WHERE d.city = 'Oslo' OR e.id > 3",
+    "letters without case": "SELECT id FROM emp WHERE name LIKE 'ä%' OR name LIKE '%É%' OR name LIKE code OR LOWER(name) = 'Ärger'",
+    "like of a backslash": "SELECT id FROM emp WHERE code LIKE '%\\' OR code LIKE '7!_a' ESCAPE '!' OR name LIKE 'a' || '%'",
+    "glob of a class": "SELECT id FROM emp WHERE name GLOB '[A-B]?*' OR code GLOB '*_*' OR code GLOB '[^0-9]*'",
+    "trim of several letters": "SELECT TRIM(code, 'x1'), LTRIM(code, '01'), RTRIM(code, '2x'), TRIM('^a-]', ']^-') FROM emp",
+    "text of numbers": "SELECT salary || '', CAST(id AS REAL) || '', AVG(salary) / 3 || '', 0.1 + 0.2 || '', 1e15 || '', 100.0 / 3 || '' FROM emp GROUP BY id",
+    "rounded": "SELECT ROUND(salary / 3, 2), ROUND(-salary * 0.001, 3), ROUND(2.5), ROUND(salary / 7, 1), ROUND(bonus) FROM emp",
+    "integers that overflow": "SELECT 9223372036854775807 + 1, -9223372036854775807 - 10, 4611686018427387904 * 2, CAST('99999999999999999999' AS INTEGER)",
+    "times of constants": "SELECT DATE('2020-01-31', '+1 month'), DATE('2020-02-30'), TIME('12:30'), STRFTIME('%W', '2024-01-15'), "
+    "DATE('2024-01-15', 'weekday 0'), JULIANDAY('2020-01-01'), DATE('abc'), DATE(2459000.5)",
+    "times moved": "SELECT DATETIME(hired, '+36 hours'), DATE(hired, '+1 month'), DATE(hired, '-1 year'), DATETIME(hired, '+1.5 days'), "
+    "DATE(hired, 'start of year'), STRFTIME('%j %w %H:%M:%S', hired) FROM emp",
+    "part of a text": "SELECT SUBSTR(name, id - 3), SUBSTR(name, id - 3, 2), SUBSTR(name, 2, id - 3), SUBSTR(name, 1, INSTR(name, 'n') - 1), "
+    "SUBSTR(name, INSTR(name, 'n') + 1), SUBSTR(name, -3, 2), SUBSTR(name, -9, 8), SUBSTR(name, 0) FROM emp",
+    "recursive texts": "WITH RECURSIVE c(n, s, d) AS (SELECT 1, 'a', '2020-02-28' UNION ALL "
+    "SELECT n + 1, s || 'b' || n, DATE(d, '+1 day') FROM c WHERE n < 4) SELECT * FROM c",
+    "many rounds": "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 1500) SELECT COUNT(*), MAX(n) FROM c",
+    "order of nulls beside windows": "SELECT id, ROW_NUMBER() OVER (ORDER BY salary NULLS LAST, id), RANK() OVER (ORDER BY bonus DESC NULLS FIRST) FROM emp "
+    "ORDER BY salary DESC NULLS FIRST, id",
+    "total and filter over a window": "SELECT id, TOTAL(bonus) OVER (ORDER BY id), COUNT(name) FILTER (WHERE id > 2) OVER (ORDER BY id) FROM emp",
+    "filters": "SELECT TOTAL(bonus) FILTER (WHERE id > 9), AVG(bonus) FILTER (WHERE id < 3), COUNT(DISTINCT dept_id) FILTER (WHERE id < 5) FROM emp",
+    "bits of a column": "SELECT bonus >> 1, id << 2, bonus & 6, bonus | 1, ~bonus FROM emp",
+    "not in, of NULLs on either side": "SELECT id FROM emp WHERE bonus NOT IN (SELECT dept_id FROM emp WHERE dept_id > 9) "
+    "AND dept_id NOT IN (SELECT id FROM dept WHERE city = 'Rome') AND id NOT IN (SELECT bonus FROM emp WHERE bonus > 0)",
+    "in as a value": "SELECT id, bonus IN (SELECT dept_id FROM emp), id NOT IN (SELECT dept_id FROM emp), dept_id IN (SELECT id FROM dept), "
+    "NULL IN (SELECT id FROM dept), NULL IN (SELECT id FROM dept WHERE id > 9) FROM emp",
+    "not over in": "SELECT id FROM emp WHERE NOT (dept_id = 1 OR bonus IN (SELECT dept_id FROM emp WHERE dept_id IS NULL))",
+    "in, correlated": "SELECT id, dept_id IN (SELECT d.id FROM dept d WHERE d.id < e.id) FROM emp e "
+    "WHERE e.dept_id IN (SELECT d.id FROM dept d WHERE d.city = 'Oslo' AND d.id <= e.id)",
+    "not in, correlated": "SELECT id FROM emp e WHERE salary NOT IN (SELECT salary FROM emp x WHERE x.dept_id = e.dept_id AND x.id <> e.id)",
+    "correlated count of nothing": "SELECT d.id, (SELECT COUNT(*) + 1 FROM emp e WHERE e.dept_id = d.id), "
+    "(SELECT TOTAL(salary) FROM emp e WHERE e.dept_id = d.id), (SELECT COALESCE(MAX(bonus), -1) FROM emp e WHERE e.dept_id = d.id), "
+    "(SELECT COUNT(*) > 2 FROM emp e WHERE e.dept_id = d.id) FROM dept d",
+    "correlated beside a filter": "SELECT d.dname, (SELECT COUNT(*) FROM emp e WHERE e.dept_id = d.id) FROM dept d WHERE d.city = 'Oslo'",
+    "correlated beside a join": "SELECT e.name, (SELECT COUNT(*) FROM emp x WHERE x.dept_id = d.id) FROM emp e LEFT JOIN dept d ON d.id = e.dept_id",
+    "correlated in order": "SELECT d.dname FROM dept d ORDER BY (SELECT COUNT(*) FROM emp e WHERE e.dept_id = d.id) DESC, d.dname",
+    "correlated and ordered by its name": "SELECT d.id, (SELECT COUNT(*) FROM emp e WHERE e.dept_id = d.id) AS n FROM dept d ORDER BY n DESC, d.id",
+    "correlated in a sum": "SELECT SUM((SELECT COUNT(*) FROM emp e WHERE e.dept_id = d.id)), "
+    "SUM(CASE WHEN EXISTS (SELECT 1 FROM emp e WHERE e.dept_id = d.id) THEN 1 ELSE 0 END) FROM dept d",
+    "correlated as a group": "SELECT (SELECT d.city FROM dept d WHERE d.id = e.dept_id) AS c, COUNT(*) FROM emp e GROUP BY c",
+    "correlated first row": "SELECT d.id, (SELECT e.name FROM emp e WHERE e.dept_id = d.id ORDER BY e.salary DESC, e.id DESC LIMIT 1), "
+    "(SELECT e.name FROM emp e WHERE e.dept_id = d.id ORDER BY e.salary, e.id LIMIT 1) FROM dept d",
+    "correlated rank": "SELECT name, (SELECT COUNT(DISTINCT x.salary) FROM emp x WHERE x.salary > e.salary) + 1 AS r FROM emp e ORDER BY r, id",
+    "join without equality": "SELECT a.id, b.id FROM emp a LEFT JOIN emp b ON a.salary < b.salary WHERE a.id > 1",
+    "join on one side only": "SELECT a.id, b.id FROM emp a LEFT JOIN dept b ON a.id > 4",
+    "join on alternatives": "SELECT a.id, b.id FROM emp a LEFT JOIN dept b ON a.dept_id = b.id OR a.id = b.id",
+    "join of integers and reals": "SELECT a.id, b.id FROM emp a JOIN dept b ON a.salary = b.id * 500",
+    "join of numbers and texts": "SELECT a.id, b.id FROM emp a LEFT JOIN emp b ON a.code = b.id",
+    "union of integers and reals": "SELECT id, salary FROM emp UNION SELECT id, id FROM dept UNION SELECT 2, 2.0 ORDER BY 1, 2",
+    "windows before the first row": "SELECT id, LAG(id) OVER (ORDER BY id), LEAD(id, 2) OVER (ORDER BY id), NTH_VALUE(id, 2) OVER (ORDER BY id), "
+    "SUM(id) OVER (ORDER BY id ROWS BETWEEN 2 PRECEDING AND 1 PRECEDING) FROM emp",
+    "counts in arithmetic": "SELECT (COUNT(*) - 10) / 4, (COUNT(*) - 10) % 3, -COUNT(*) / 4, ABS(COUNT(*) - 10), SUM(id = 1) - 5, "
+    "MIN(LENGTH(name) - 9), CASE WHEN id > 9 THEN COUNT(*) ELSE -1 END FROM emp",
+    "conditions in arithmetic": "SELECT (id = 1) + (id > 0), -(id = 1), (id > 2) * 5, (salary > 1000) = (id < 3), 10 - (bonus IS NULL) FROM emp",
+    "products beyond 64 bits": "SELECT id * 9223372036854775807, SUM(id * bonus), AVG(9223372036854775807) FROM emp GROUP BY id",
+    "greatest of NULLs": "SELECT MAX(id, bonus, 3), MIN(salary, bonus), MAX(name, 'B'), COALESCE(MAX(id, bonus), 0) FROM emp",
+    "cut by a NULL": "SELECT SUBSTR(name, bonus), SUBSTR(name, 1, bonus), SUBSTR(name, id, bonus), SUBSTR(name, NULL) FROM emp",
+    "extremes of NULLs": "SELECT dept_id, name, MAX(bonus) FROM emp WHERE bonus IS NULL GROUP BY dept_id",
+    "parts of a day": "SELECT STRFTIME('%d/%m/%Y', hired), STRFTIME('Year %Y, %m', hired), STRFTIME('%m-%d', hired), STRFTIME('%Y', name), "
+    "DATE('12:30'), STRFTIME('%Y', hired) + 1 FROM emp",
+    "same name and another type": "SELECT 1 AS a, 'x' AS a, id, name AS id FROM emp WHERE id > 2",
     "in a table": "SELECT 1 IN (SELECT id FROM dept), 7 IN dept1 FROM (SELECT 1)".replace(", 7 IN dept1", ""),
 }  # fmt: skip

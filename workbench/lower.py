@@ -5,12 +5,13 @@ engines hold (what the migration makes of a declared type: schema.declared_kind)
 the only place that knows SQLite's rules: a dialect only maps core functions. The same for every dialect that is not native.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from workbench.core_functions import Core
+from workbench.core_functions import Core, TypedAggregation
 from workbench.errors import UnsupportedError
 from workbench.lower_expressions import Expressions, Scope
-from workbench.lower_values import NUMBERS, text
+from workbench.lower_values import NUMBERS, folded, real, text
 from workbench.plan import (
     Aggregate,
     As,
@@ -31,14 +32,17 @@ from workbench.plan import (
 from workbench.plan_columns import Field, Item, renamed
 from workbench.plan_expressions import Column, Expression
 
+Rewrite = Callable[[Aggregate], Aggregate]
 
-def lower(relation: Relation) -> Relation:
-    """The whole plan's root, lowered."""
-    return Lowering().relation(relation, [])
+
+def lower(relation: Relation, aggregate_rewrites: tuple[Rewrite, ...] = ()) -> Relation:
+    """The whole plan's root, lowered. aggregate_rewrites: what is done to each lowered grouping."""
+    return Lowering(aggregate_rewrites).relation(relation, [])
 
 
 class Lowering:
-    def __init__(self):
+    def __init__(self, aggregate_rewrites: tuple[Rewrite, ...]):
+        self.aggregate_rewrites = aggregate_rewrites
         self.definitions: dict[str, tuple[Field, ...]] = {}
 
     def relation(self, node: Relation, outer: Scope) -> Relation:
@@ -91,7 +95,26 @@ class Lowering:
         below = self.relation(node.input, outer)
         lowering = self._expressions((below,), outer)
         items = tuple(replace(item, value=lowering.aggregation(item.value)) for item in node.items)
-        return Aggregate(below, self._items(node.keys, below, outer), items)
+        return self._grouped(below, self._items(node.keys, below, outer), items, [key.value for key in node.keys])
+
+    def _grouped(
+        self, below: Relation, keys: tuple[Item, ...], items: tuple[Item, ...], given: Sequence[Expression | Field]
+    ) -> Relation:
+        """A grouping. given: what the keys were before; in a collation that takes texts for equal, any of them is shown."""
+        folds = [folded(key.value, one.collation) for key, one in zip(keys, given, strict=True)]
+        shown = [
+            replace(key, value=TypedAggregation("any_value", (key.value,), kind="text"))
+            for key, fold in zip(keys, folds, strict=True)
+            if fold != key.value
+        ]
+        hidden = tuple(
+            key if fold == key.value else Item(fold, f"{key.name}:folded")
+            for key, fold in zip(keys, folds, strict=True)
+        )
+        node = Aggregate(below, hidden, (*items, *shown))
+        for rewrite in self.aggregate_rewrites:
+            node = rewrite(node)
+        return Project(node, tuple(Item.keep(one.field.column()) for one in (*keys, *items))) if shown else node
 
     def _window(self, node: Window, outer: Scope) -> Relation:
         below = self.relation(node.input, outer)
@@ -105,14 +128,22 @@ class Lowering:
         return Sort(below, tuple(lowering.sort_key(key) for key in node.keys), *bounds)
 
     def _distinct(self, node: Distinct, outer: Scope) -> Relation:
-        return Distinct(self.relation(node.input, outer))
+        below = self.relation(node.input, outer)
+        if all(folded(one.column(), given.collation) == one.column() for one, given in _pairs(below, node.input)):
+            return Distinct(below)
+        return self._grouped(below, tuple(Item.keep(one.column()) for one in below.fields), (), node.input.fields)
 
     def _setoperation(self, node: SetOperation, outer: Scope) -> Relation:
         left, right = self.relation(node.left, outer), self.relation(node.right, outer)
+        for one, given in () if node.is_all else _pairs(left, node.left):
+            if folded(one.column(), given.collation) != one.column():
+                raise UnsupportedError(f"{node.kind} in the collation nocase outside SQLite")
         pairs = list(zip(left.fields, right.fields, strict=True))
         mixed = [{one.type, other.type} - {"null"} for one, other in pairs]
         if any(len(kinds) > 1 and not kinds <= set(NUMBERS) for kinds in mixed):
-            left, right = (_as_text(side, mixed) for side in (left, right))
+            left, right = (_as(text, side, mixed) for side in (left, right))
+        elif any(kinds == set(NUMBERS) for kinds in mixed):
+            left, right = (_as(real, side, mixed) for side in (left, right))
         return replace(node, left=left, right=right)
 
     def _as(self, node: As, outer: Scope) -> Relation:
@@ -132,20 +163,24 @@ class Lowering:
         return With(tuple(found), self.relation(node.input, outer))
 
 
+def _pairs(lowered: Relation, given: Relation) -> list[tuple[Field, Field]]:
+    return list(zip(lowered.fields, given.fields, strict=True))
+
+
 def _keeping(before: Expression, after: Expression) -> Expression:
     """What a cast made keeps its affinity, which comparisons further out go by."""
     return replace(after, affinity=before.affinity) if isinstance(after, Core) else after
 
 
-def _as_text(side: Relation, mixed: list[set[str]]) -> Relation:
+def _as(convert: Callable[[Expression], Expression], side: Relation, mixed: list[set[str]]) -> Relation:
+    """One side of a set operation, its columns of several types converted."""
     items = []
     for given, kinds in zip(side.fields, mixed, strict=True):
-        is_mixed = len(kinds) > 1 and not kinds <= set(NUMBERS)
-        value = text(given.column()) if is_mixed else given.column()
+        value = convert(given.column()) if len(kinds) > 1 else given.column()
         items.append(Item.keep(value) if isinstance(value, Column) else Item(value, given.name))
-    if isinstance(side, Project):  # no second SELECT: the projection itself gives text
+    if isinstance(side, Project):  # no second SELECT: the projection itself gives it
         old = [
-            item if isinstance(new.value, Column) else Item(text(item.value), item.name)
+            item if isinstance(new.value, Column) else Item(convert(item.value), item.name)
             for item, new in zip(side.items, items, strict=True)
         ]
         return Project(side.input, tuple(old))

@@ -6,12 +6,16 @@ ORDER BY, LIMIT) evaluates it there, else the open one becomes a query in FROM. 
 expression looks like is the dialect's business. Raises UnsupportedError where the engine cannot reach the meaning.
 """
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from sqlglot import exp
 
 from workbench.dialects import get_dialect
 from workbench.dialects.base import Names
 from workbench.errors import UnsupportedError
 from workbench.lower import lower
+from workbench.lower_correlated import never_null
 from workbench.plan import (
     Aggregate,
     As,
@@ -42,7 +46,9 @@ _SET_KINDS = {"union": exp.Union, "intersect": exp.Intersect, "except": exp.Exce
 def plan_to_sql(plan: Plan, dialect: str = "sqlite", is_pretty: bool = False) -> str:
     """The SQL of a plan. is_pretty: on several lines."""
     writer = Writer(plan, dialect)
-    root = plan.root if writer.dialect.is_native else lower(plan.root)
+    root = plan.root if writer.dialect.is_native else lower(plan.root, writer.dialect.aggregate_rewrites)
+    for rewrite in writer.dialect.rewrites:
+        root = rewrite(root)
     return writer.dialect.sql(writer.query(root, None), is_pretty)
 
 
@@ -50,9 +56,15 @@ class Writer:
     """Folds the operators of one plan. `visit_<Operator>`: relation and the names around it in, Select out."""
 
     def __init__(self, plan: Plan, dialect: str):
-        self.dialect = get_dialect(dialect)(self.query)
-        self.aliases = {
-            one.alias.lower() for relation in walk_relations(plan.root) for one in relation.fields if one.alias
+        self.dialect = get_dialect(dialect)(self.query, never_null(plan.root))
+        relations = list(walk_relations(plan.root))
+        self.aliases = {one.alias.lower() for relation in relations for one in relation.fields if one.alias}
+        self.given: dict[str, set[str]] = {}  # alias of a table -> names of its columns
+        for relation in relations:
+            for one in relation.fields if isinstance(relation, Scan | Ref) else ():
+                self.given.setdefault(one.alias.lower(), set()).add(one.name.lower())
+        self.stored = {
+            one.name.lower() for relation in relations if isinstance(relation, Scan) for one in relation.fields
         }
 
     def query(self, relation: Relation, outer: Names | None) -> exp.Expr:
@@ -69,28 +81,46 @@ class Writer:
     def ready(self, select: Select, at: Stage, expressions: tuple[Expression, ...] = ()) -> Select:
         """The select if it can still take something at a stage, else a new one that reads it."""
         is_open = select.stage <= at and select.query is None
-        return select if is_open and self._is_correlated_by_name(select, expressions) else self.wrap(select)
+        return select if is_open and self._is_correlated_by_name(select, at, expressions) else self.wrap(select)
 
-    def _is_correlated_by_name(self, select: Select, expressions: tuple[Expression, ...]) -> bool:
+    def _is_correlated_by_name(self, select: Select, at: Stage, expressions: tuple[Expression, ...]) -> bool:
         """A subquery can read columns of the select around it, but not what that select computes."""
-        for expression in expressions:
-            for part in walk(expression):
-                query = part.query if isinstance(part, Subquery | InQuery | Exists) else None
-                for column in query.outer_columns if query is not None else ():
-                    if not isinstance(select.names.get(_key(column)), exp.Column | None):
-                        return False
-        return True
+        read = [
+            column
+            for expression in expressions
+            for part in walk(expression)
+            if isinstance(part, Subquery | InQuery | Exists)
+            for column in part.query.outer_columns
+        ]
+        if read and at is Stage.WINDOW and self.dialect.correlates_lone_tables and not select.is_lone:
+            return False
+        return all(isinstance(select.names.get(_key(column)), exp.Column | None) for column in read)
 
     def wrap(self, select: Select, alias: str | None = None, names: list[str] | None = None) -> Select:
         """The select as a query in FROM of a new one."""
         alias = alias or self._free_alias()
         names = names or [one.name for one in renamed(select.fields, alias)]
         named = names if isinstance(select.query, exp.Values) and not self.dialect.is_native else ()
-        source = exp.Subquery(this=self.finish(select, names), alias=self._alias(alias, tuple(named)))
+        source = exp.Subquery(this=self._named(self.finish(select, names)), alias=self._alias(alias, tuple(named)))
         wrapped = Select(fields=select.fields, source=source)
         for one, name in zip(select.fields, names, strict=True):
             wrapped.names.setdefault(one.key, self.dialect.column(alias, name))
         return wrapped
+
+    def _named(self, tree: exp.Expr) -> exp.Expr:
+        """A query that others read, with names for columns that an engine calls by their tables' too."""
+        if not self.dialect.has_unique_names:
+            return tree
+        select = tree
+        while isinstance(select, exp.SetOperation):
+            select = select.this
+        tables = [part.this for part in (select.args.get("from_"), *select.args.get("joins", ())) if part is not None]
+        aliases = [table.alias_or_name.lower() for table in tables]
+        for item in select.expressions:
+            name = item.name.lower()
+            if isinstance(item, exp.Column) and sum(name in self.given.get(one, (name,)) for one in aliases) > 1:
+                item.replace(exp.Alias(this=item.copy(), alias=self.dialect.identifier(item.name)))
+        return tree
 
     def _free_alias(self) -> str:
         number = 1
@@ -106,13 +136,17 @@ class Writer:
     def finish(self, select: Select, names: list[str]) -> exp.Expr:
         """The tree of a select, its columns called by these names."""
         if select.query is not None:
-            if [one.name.lower() for one in select.fields] == [name.lower() for name in names]:
+            own = [one.name.lower() for one in select.fields]
+            wanted = [name.lower() for name in names]
+            if own == wanted or (self.dialect.has_unique_names and _unique(own) == wanted):
                 return select.query
             select = self.wrap(select, names=[one.name for one in renamed(select.fields, "q")])
         if select.items is None:
             if select.is_whole_source(names):
                 return select.tree([exp.Star()])
             select.items = [select.names[one.key].copy() for one in select.fields]
+        if self.dialect.has_unique_names:
+            names = _unique(names)
         items = []
         for tree, name in zip(select.items, names, strict=True):
             is_named = isinstance(tree, exp.Column) and tree.name.lower() == name.lower()
@@ -137,7 +171,8 @@ class Writer:
             return Select(fields=())
         select = Select(fields=())
         rows = [[self.write(value, select, outer) for value in row] for row in values.rows]
-        if values.names == tuple(f"column{number + 1}" for number in range(len(values.names))):
+        plain = tuple(f"column{number + 1}" for number in range(len(values.names)))
+        if values.names == plain and self.dialect.has_values:
             return self._query(exp.Values(expressions=[exp.Tuple(expressions=row) for row in rows]), values.fields)
         trees = [Select(fields=()).tree(self._aliased(row, values.names)) for row in rows]
         tree = trees[0]
@@ -145,7 +180,7 @@ class Writer:
             tree = exp.Union(this=tree, expression=part, distinct=False)
         return self._query(tree, values.fields)
 
-    def _aliased(self, row: list[exp.Expr], names: tuple[str, ...]) -> list[exp.Expr]:
+    def _aliased(self, row: list[exp.Expr], names: Iterable[str]) -> list[exp.Expr]:
         return [exp.Alias(this=tree, alias=self.dialect.identifier(n)) for tree, n in zip(row, names, strict=True)]
 
     def _query(self, tree: exp.Expr, fields: tuple[Field, ...]) -> Select:
@@ -164,7 +199,7 @@ class Writer:
             names = query.names if isinstance(query, As) else ()
             body = query.input if names else query
             wanted = [one.name for one in (body.fields if names else renamed(body.fields, definition.name))]
-            tree = self.finish(self.visit(body, outer), wanted)
+            tree = self._named(self.finish(self.visit(body, outer), wanted))
             parts.append(exp.CTE(this=tree, alias=self._alias(definition.name, names)))
         tree = self.query(node.input, outer)
         tree.set("with_", exp.With(expressions=parts, recursive=is_recursive or None))
@@ -194,11 +229,29 @@ class Writer:
             return self._half_join(node, left, right, outer)
         has_star = left.has_star and right.has_star
         joined = left.joined(node.fields, {**right.names, **left.names}, has_star)
-        on = self.write(node.on, joined, outer) if node.on is not None else None
+        on = self.dialect.write_on(node, Names(joined.names, outer)) if node.on is not None else None
+        if node.kind == "full" and not self.dialect.has_full_join:
+            return self._full_join(joined, left, right, on)
         side = node.kind.upper() if node.kind in ("left", "right", "full") else None
         kind = None if side else self.dialect.cross_join if on is None else "INNER"
         joined.joins.append(exp.Join(this=right.source, side=side, kind=kind, on=on))
         return joined
+
+    def _full_join(self, joined: Select, left: Select, right: Select, on: exp.Expr) -> Select:
+        """The left join, and the right rows without a partner."""
+        alias = self._free_alias()
+        names = [one.name for one in renamed(joined.fields, alias)]
+        trees = [joined.names[one.key] for one in joined.fields]
+        first = replace(joined, joins=[*left.joins, exp.Join(this=right.source, side="LEFT", on=on)])
+        partner = replace(left, where=[*left.where, on.copy()]).tree([exp.Literal.number(1)])
+        alone = Select(fields=joined.fields, source=right.source.copy(), where=[exp.Not(this=exp.Exists(this=partner))])
+        only = [exp.Null()] * len(left.fields) + [tree.copy() for tree in trees[len(left.fields) :]]
+        sides = [one.tree(self._aliased(row, names)) for one, row in ((first, trees), (alone, only))]
+        union = exp.Union(this=sides[0], expression=sides[1], distinct=False)
+        select = Select(fields=joined.fields, source=exp.Subquery(this=union, alias=self._alias(alias)))
+        for one, name in zip(joined.fields, names, strict=True):
+            select.names.setdefault(one.key, self.dialect.column(alias, name))
+        return select
 
     def _half_join(self, node: Join, left: Select, right: Select, outer: Names | None) -> Select:
         both = Select(fields=left.fields + right.fields, names={**left.names, **right.names})
@@ -261,7 +314,9 @@ class Writer:
     def visit_project(self, node: Project, outer: Names | None) -> Select:
         select = self.visit(node.input, outer)
         is_sorted = select.stage is Stage.SORT and select.items is None
-        is_fit = is_sorted and select.query is None and self._is_correlated_by_name(select, node.expressions)
+        is_fit = (
+            is_sorted and select.query is None and self._is_correlated_by_name(select, Stage.WINDOW, node.expressions)
+        )
         select = select if is_fit else self.ready(select, Stage.WINDOW, node.expressions)
         items = [self.write(item.value, select, outer) for item in node.items]
         if select.extreme is not None and not select.shows(select.extreme, items):
@@ -291,6 +346,8 @@ class Writer:
             is_compound = False
         if select.is_distinct and not all(self._output(key.value, select) for key in node.keys):
             select = self.wrap(select)
+        if self.dialect.correlates_lone_tables and any(one.find(exp.Query) for one in select.read_by(node.expressions)):
+            select = self.wrap(select)
         order = []
         for key in node.keys:
             if isinstance(key.value, Literal):
@@ -299,8 +356,8 @@ class Writer:
             tree = tree if tree is not None else self.write(key.value, select, outer)
             order.append(self.dialect.order_by(tree, key))
         bounds = [self.write(b, select, outer) if b is not None else None for b in (node.limit, node.offset)]
-        if bounds[0] is None and bounds[1] is not None and self.dialect.needs_limit:
-            bounds[0] = exp.Neg(this=exp.Literal.number(1))
+        if bounds[0] is None and bounds[1] is not None and self.dialect.no_limit is not None:
+            bounds[0] = exp.Literal.number(self.dialect.no_limit)
         if is_compound:
             select.query = select.query.copy()
             _bound(select.query, order, *bounds)
@@ -319,7 +376,9 @@ class Writer:
         found = select.names.get(_key(inner))
         if found is None:
             return None
-        tree = found.copy() if isinstance(found, exp.Column) else self.dialect.column(None, inner.name)
+        is_hidden = self.dialect.columns_hide_aliases and inner.name.lower() in self.stored and not select.is_distinct
+        is_same = isinstance(found, exp.Column) or is_hidden
+        tree = found.copy() if is_same else self.dialect.column(None, inner.name)
         if inner is value:
             return tree
         return self.dialect.write(value, Names({_key(inner): tree}))
@@ -343,6 +402,10 @@ class Writer:
             is_plain = not any(query.args.get(part) for part in ("order", "limit", "offset", "with_"))
             is_plain = is_plain and (side == "left" or not isinstance(query, exp.SetOperation))
         return select if is_plain else self.wrap(select)
+
+
+def _unique(names: list[str]) -> list[str]:
+    return [one.name for one in renamed([Field(None, name, "any") for name in names], "q")]
 
 
 def _bound(tree: exp.Expr, order: list[exp.Expr], limit: exp.Expr | None, offset: exp.Expr | None) -> None:

@@ -16,6 +16,7 @@ from sqlglot.dialects.dialect import Dialect as SqlglotDialect
 
 from workbench.core_functions import Core, TypedAggregation, TypedOver
 from workbench.errors import PlanError, UnsupportedError
+from workbench.plan import Join
 from workbench.plan_expressions import (
     Aggregation,
     Bound,
@@ -44,7 +45,7 @@ LEVELS: dict[type, int] = {exp.Or: 1, exp.And: 2, exp.Not: 3}
 LEVELS |= dict.fromkeys((exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.In, exp.Like, exp.Escape), 4)
 LEVELS |= dict.fromkeys((exp.Glob, exp.Between, exp.LT, exp.LTE, exp.GT, exp.GTE), 4)
 LEVELS |= dict.fromkeys((exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseLeftShift, exp.BitwiseRightShift), 5)
-LEVELS |= {exp.Add: 6, exp.Sub: 6, exp.Mul: 7, exp.Div: 7, exp.Mod: 7, exp.DPipe: 8}
+LEVELS |= {exp.Add: 6, exp.Sub: 6, exp.Mul: 7, exp.Div: 7, exp.IntDiv: 7, exp.Mod: 7, exp.DPipe: 8}
 LEVELS |= {exp.Neg: 9, exp.BitwiseNot: 9, exp.Collate: 10}
 _LEFT_GROUPING = (6, 7, 8)  # a - b - c needs no brackets; a = b = c gets them, engines differ
 
@@ -81,12 +82,24 @@ class Dialect:
     functions: ClassVar[dict[str, str]] = {}  # plan function -> the engine's function of the same meaning and order
     is_native: ClassVar[bool] = False  # has SQLite's own semantics: nothing is lowered
     cross_join: ClassVar[str] = "CROSS"
-    needs_limit: ClassVar[bool] = False  # OFFSET only after LIMIT, of which -1 is none
+    no_limit: ClassVar[int | None] = None  # OFFSET only after LIMIT, of which this is none
+    has_full_join: ClassVar[bool] = True
+    has_values: ClassVar[bool] = True  # VALUES (1, 2) stands where a query does
+    columns_hide_aliases: ClassVar[bool] = False  # in ORDER BY a name is a table's column first
+    correlates_lone_tables: ClassVar[bool] = False  # subqueries in the select list read columns of one whole table only
+    has_unique_names: ClassVar[bool] = (
+        False  # no name twice in a select list, nor that of two tables' columns without AS
+    )
+    aggregate_rewrites: ClassVar[tuple] = ()  # of lower_aggregates.py, for what the engine has no words for
+    rewrites: ClassVar[tuple[Callable, ...]] = ()  # relation -> relation, one after the other, after lowering
     has_bare_columns: ClassVar[bool] = False  # takes unaggregated columns from the row of the one MIN or MAX
 
-    def __init__(self, write_query: Callable):
-        """write_query(relation, names): a subquery's tree, given what the columns around it are."""
-        self.write_query = write_query
+    def __init__(self, write_query: Callable, never_null: frozenset[tuple]):
+        """write_query(relation, names): a subquery's tree, given what the columns around it are.
+
+        never_null: the keys of the columns that hold no NULL.
+        """
+        self.write_query, self.never_null = write_query, never_null
 
     def identifier(self, name: str) -> exp.Identifier:
         is_plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() not in self.keywords
@@ -121,6 +134,10 @@ class Dialect:
         tree = exp.Literal.number(repr(abs(constant)) if constant != -(2**63) else str(2**63))
         is_negative = constant < 0 or repr(constant).startswith("-")
         return exp.Neg(this=tree) if is_negative else tree
+
+    def write_on(self, node: Join, names: Names) -> exp.Expr:
+        """A join's condition."""
+        return self.write(node.on, names)
 
     def write_call(self, value: Call, names: Names) -> exp.Expr:
         name, args = value.name, value.args

@@ -1,0 +1,433 @@
+"""ClickHouse 26.9 or newer, with the types that the migration makes and the settings of backends/clickhouse.py.
+
+Seen on 26.9: conditions are the integers 0 and 1; x / 0 is infinite and integers wrap around; LOWER folds ASCII alone;
+functions without UTF8 in their names count bytes; ROUND of a double is to the even digit; GREATEST and IN skip NULLs;
+CAST of NULL is an error, toInt64(NULL) is NULL; LAG over a column without NULLs gives 0 before the first row; a
+correlated COUNT of no rows is NULL; toDateTime64OrNull moves days past a month's end on, as SQLite does.
+"""
+
+import re
+from dataclasses import replace
+from typing import ClassVar
+
+from sqlglot import exp
+
+from workbench.core_functions import Core
+from workbench.dialects.base import Dialect, Names, bracketed
+from workbench.dialects.joined_queries import JoinedQueries, key_of
+from workbench.dialects.typed import NUMBER, regex_of_glob
+from workbench.errors import UnsupportedError
+from workbench.lower_correlated import lift_queries
+from workbench.lower_values import least, real
+from workbench.plan import As, Join, Relation, With, walk_relations
+from workbench.plan_expressions import (
+    Aggregation,
+    Column,
+    Expression,
+    Literal,
+    Over,
+    rewrite,
+    walk,
+)
+
+# Those of system.keywords that are read otherwise where a column or an alias is meant
+KEYWORDS = """
+    all alter and any array as asc asof between by case create cross cube date desc describe distinct drop else end except
+    extract false fetch final for format from full global grant group having in inner insert intersect interval into is
+    join left like limit natural not null offset on or order outer over partition prewhere qualify recursive regexp revoke
+    right rollback rollup row rows sample select semi settings system table then top true union using values when where
+    window with
+"""
+_DAY = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
+_TIME = r"(?:[01]\d|2[0-4]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?"
+_TIMES = (rf"^{_DAY}(?:[ T]{_TIME})?$", rf"^{_TIME}$")
+# parts of a date -> their start and length in its text
+_PLACES = {"%Y-%m-%d": (1, 10), "%Y-%m": (1, 7), "%m-%d": (6, 5), "%Y": (1, 4), "%m": (6, 2), "%d": (9, 2)}
+_FORMATS = {"M": "%i"} | {code: f"%{code}" for code in "YmdHSjw%"}
+_BITS = {"&": "bitAnd", "|": "bitOr", "<<": "bitShiftLeft", ">>": "bitShiftRight", "~": "bitNot"}
+_ENDS = {"trim": "Both", "ltrim": "Left", "rtrim": "Right"}
+_CONVERSIONS = {"integer": "toInt64", "real": "toFloat64", "text": "toString"}
+_JULIAN_1970 = 210866760000000  # milliseconds from the first Julian day to 1970
+
+
+def _without_recursive_union(root: Relation) -> Relation:
+    for relation in walk_relations(root):
+        for one in relation.definitions if isinstance(relation, With) else ():
+            body = one.query.input if isinstance(one.query, As) else one.query
+            if one.is_recursive and not body.is_all:
+                raise UnsupportedError("a recursive query by UNION without ALL", where="clickhouse")
+    return root
+
+
+class ClickHouse(JoinedQueries):
+    name = "clickhouse"
+    sqlglot = "clickhouse"
+    keywords = frozenset(KEYWORDS.split())
+    null_order = "last"
+    has_values = False
+    has_unique_names = True
+    rewrites = (lift_queries, _without_recursive_union)
+    columns_hide_aliases = True
+    types: ClassVar = {"integer": "Int64", "real": "Float64", "text": "String"}
+    functions: ClassVar = JoinedQueries.functions | {
+        "char_length": "lengthUTF8", "replace": "replaceAll", "percent_rank": "percent_rank", "cume_dist": "cume_dist",
+        "nullable": "toNullable", "wide": "toInt128", "lower": "LOWER", "fold": "LOWER", "upper": "UPPER",
+    }  # fmt: skip
+
+    def write_literal(self, value: Literal, names: Names) -> exp.Expr:
+        if isinstance(value.value, bytes):
+            text = self.call("unhex", [exp.Literal.string(value.value.hex())])
+            return exp.Cast(this=text, to=exp.Var(this="SimpleAggregateFunction(any, String)"))  # says that it is bytes
+        return Dialect.write_literal(self, value, names)
+
+    def cast(self, tree: exp.Expr, kind: str) -> exp.Expr:
+        """CAST of NULL would be an error."""
+        return self.call(_CONVERSIONS[kind], [tree])
+
+    # conditions are numbers
+
+    def core_none(self, value: Core, names: Names) -> exp.Expr:
+        return exp.Null()
+
+    def write_on(self, node: Join, names: Names) -> exp.Expr:
+        """An outer join wants a key: two columns, one of each side, that are equal; of one type everywhere."""
+        left, right = ({field.key for field in side.fields} for side in (node.left, node.right))
+        parts = node.on.args if isinstance(node.on, Core) and node.on.name == "and" else (node.on,)
+        tree = self.write(rewrite(node.on, _of_one_type), names)
+        if node.kind == "inner" or any(_is_key(part, left, right) for part in parts):
+            return tree
+        one, other = (self.call("ignore", [names(side.fields[0].column())]) for side in (node.left, node.right))
+        return exp.And(this=exp.EQ(this=one, expression=other), expression=bracketed(tree, 1))
+
+    def core_like(self, value: Core, names: Names) -> exp.Expr:
+        this, pattern, *escape = value.args
+        if not isinstance(pattern, Literal):
+            right = self.call("LOWER", [self.write(pattern, names)])
+            if not escape:  # here a backslash always escapes
+                backslash = exp.Literal.string("\\")
+                right = self.call("replaceAll", [right, backslash, exp.Literal.string("\\\\")])
+            has_letters = True
+        elif pattern.value is None:
+            return exp.Null()
+        else:
+            text = _lower(pattern.value)
+            has_letters = text.upper() != text
+            right = exp.Literal.string(text if escape else text.replace("\\", "\\\\"))
+        left = self.call("LOWER", [self.write(this, names)]) if has_letters else self._within(this, names, 4)
+        tree = exp.Like(this=left, expression=right)
+        if not escape:
+            return tree
+        if not isinstance(escape[0], Literal):
+            raise UnsupportedError("LIKE with a computed escape", where=self.name)
+        return exp.Escape(this=tree, expression=exp.Literal.string(_lower(escape[0].value)))
+
+    def core_glob(self, value: Core, names: Names) -> exp.Expr:
+        this, pattern = value.args
+        if not isinstance(pattern, Literal):
+            raise UnsupportedError("GLOB of a computed pattern", where=self.name)
+        return self._matches(self.write(this, names), regex_of_glob(pattern.value))
+
+    def _matches(self, tree: exp.Expr, pattern: str) -> exp.Expr:
+        return self.call("match", [tree, exp.Literal.string(pattern)])
+
+    def core_is_number(self, value: Core, names: Names) -> exp.Expr:
+        return self._matches(self.write(value.args[0], names), rf"^\s*{NUMBER}\s*$")
+
+    # numbers
+
+    def core_number_of_text(self, value: Core, names: Names) -> exp.Expr:
+        """A text that is no number becomes NaN, which equals nothing."""
+        this = self.write(value.args[0], names)
+        is_number = self._matches(this.copy(), rf"^\s*{NUMBER}\s*$")
+        is_text = exp.Not(this=exp.Is(this=bracketed(this.copy(), 4), expression=exp.Null()))
+        number = self.call("toFloat64OrNull", [self.call("trimBoth", [this])])
+        nan = self.call("toFloat64", [exp.Literal.string("nan")])
+        return exp.Case(ifs=[exp.If(this=is_number, true=number), exp.If(this=is_text, true=nan)])
+
+    def _leading(self, value: Core, names: Names, pattern: str, convert: str) -> exp.Expr:
+        part = self.call("extract", [self.write(value.args[0], names), exp.Literal.string(rf"^\s*({pattern})")])
+        return self.call(convert, [part])
+
+    def core_real_of_text(self, value: Core, names: Names) -> exp.Expr:
+        return self._leading(value, names, NUMBER, "toFloat64OrZero")
+
+    def core_integer_of_text(self, value: Core, names: Names) -> exp.Expr:
+        return self._leading(value, names, r"[+-]?\d+", "toInt64OrZero")
+
+    def core_text_of_real(self, value: Core, names: Names) -> exp.Expr:
+        digits = self.call("printf", [exp.Literal.string("%.15g"), self.write(value.args[0], names)])
+        without_point = exp.Literal.string(r"^(-?\d+)(e|$)")
+        return self.call("replaceRegexpOne", [digits, without_point, exp.Literal.string(r"\1.0\2")])
+
+    def _wide(self, kind: type, value: Core, names: Names) -> exp.Expr:
+        """128 bits where a product of columns, or a large constant, can need more than 64."""
+        first, second = value.args
+        is_large = any(isinstance(arg, Literal) and abs(arg.value or 0) >= 2**31 for arg in value.args)
+        is_product = kind is exp.Mul and not any(isinstance(arg, Literal) for arg in value.args)
+        if value.type != "integer" or not (is_large or is_product):
+            return self.binary(kind, value.args, names)
+        return self.binary(kind, (Core("wide", (first,), "integer"), second), names)
+
+    def core_plus(self, value: Core, names: Names) -> exp.Expr:
+        return self._wide(exp.Add, value, names)
+
+    def core_minus(self, value: Core, names: Names) -> exp.Expr:
+        return self._wide(exp.Sub, value, names)
+
+    def core_times(self, value: Core, names: Names) -> exp.Expr:
+        return self._wide(exp.Mul, value, names)
+
+    def _nudged(self, value: Expression, names: Names) -> exp.Expr:
+        """Two units in the last place further from zero: what is half a digit as a decimal is then surely more."""
+        return exp.Mul(this=self._within(value, names, 6), expression=exp.Literal.number("1.0000000000000004"))
+
+    def core_round(self, value: Core, names: Names) -> exp.Expr:
+        return self.call("ROUND", [self._nudged(value.args[0], names), self.write(value.args[1], names)])
+
+    def core_format(self, value: Core, names: Names) -> exp.Expr:
+        this, digits = value.args
+        return self.call("printf", [exp.Literal.string(f"%.{digits.value}f"), self._nudged(this, names)])
+
+    def core_divide_integers(self, value: Core, names: Names) -> exp.Expr:
+        """intDiv by 0 is an error."""
+        by = value.args[1]
+        name = "intDiv" if isinstance(by, Literal) and by.value else "intDivOrNull"
+        return self.call(name, [self.write(arg, names) for arg in value.args])
+
+    def core_integer_of_real(self, value: Core, names: Names) -> exp.Expr:
+        return self.call("toInt64", [self.write(value.args[0], names)])
+
+    def core_modulo(self, value: Core, names: Names) -> exp.Expr:
+        if isinstance(value.args[1], Literal) and value.args[1].value:
+            tree = self.binary(exp.Mod, value.args, names)
+        else:
+            tree = self.call("moduloOrNull", [self.write(arg, names) for arg in value.args])
+        return self.call("toFloat64", [tree]) if value.type == "real" else tree
+
+    def _bits(self, value: Core, names: Names) -> exp.Expr:
+        """A constant alone would have 8 bits."""
+        args = [self.write(arg, names) for arg in value.args]
+        if isinstance(value.args[0], Literal):
+            args[0] = self.call("toInt64", [args[0]])
+        return self.call(_BITS[value.name], args)
+
+    core_bit_and = core_bit_or = core_bit_not = _bits
+
+    def _shift(self, kind: type, value: Core, names: Names) -> exp.Expr:
+        super()._shift(kind, value, names)
+        return self._bits(value, names)
+
+    # texts
+
+    def core_position(self, value: Core, names: Names) -> exp.Expr:
+        return self.call("positionUTF8", [self.write(arg, names) for arg in reversed(value.args)])
+
+    def core_cut(self, value: Core, names: Names) -> exp.Expr:
+        """A negative start means the same here; start 0 is before the first character, which shortens the length."""
+        this, start, *length = value.args
+        place = _before_lowering(start)
+        if place == Literal(0):
+            place, length = Literal(1), [_less(length[0])] if length else []
+        bound = least(place)
+        is_whole = place is not start or isinstance(place, Literal)
+        if (bound is not None and bound > 0) or isinstance(place, Literal):
+            return self.call("substringUTF8", [self.write(arg, names) for arg in (this, place, *length)])
+        is_before = Core("compare", (place, Literal(0)), "condition", "=" if is_whole else "<=")
+        first = Core("choose", (is_before, Literal(1), place), "integer")
+        if length:
+            shorter = _less(length[0]) if is_whole else Core("+", (length[0], _less(place)), "integer")
+            shorter = Core("at_least_zero", (shorter,), "integer") if not isinstance(shorter, Literal) else shorter
+            length = [Core("choose", (is_before, shorter, length[0]), "integer")]
+        return self.call("substringUTF8", [self.write(arg, names) for arg in (this, first, *length)])
+
+    def core_trim(self, value: Core, names: Names) -> exp.Expr:
+        if not all(isinstance(one, Literal) for one in value.args[1:]):
+            raise UnsupportedError(f"{value.name} of computed characters", where=self.name)
+        return self.call(f"trim{_ENDS[value.name]}", [self.write(arg, names) for arg in value.args])
+
+    core_ltrim = core_rtrim = core_trim
+
+    # times
+
+    def _moment(self, value: Core, names: Names) -> exp.Expr:
+        """The DateTime64 that a text and modifiers mean, NULL where the text is no time."""
+        this, *modifiers = value.args
+        if isinstance(this, Literal) and this.value == "now":
+            tree: exp.Expr = self.call("now64", [exp.Literal.number(3), exp.Literal.string("UTC")])
+        else:
+            text = self.write(this, names)
+            lenient = "parseDateTime64BestEffortOrNull"  # takes HH:MM too, but no days past a month's end
+            whole = self.call("COALESCE", [self._parsed(text), self._parsed(text.copy(), lenient)])
+            dated = exp.DPipe(this=exp.Literal.string("2000-01-01 "), expression=bracketed(text.copy(), 7), safe=True)
+            is_whole, is_time = (self._matches(text.copy(), pattern) for pattern in _TIMES)
+            of_day = self._parsed(dated, lenient)
+            tree = exp.Case(ifs=[exp.If(this=is_whole, true=whole), exp.If(this=is_time, true=of_day)])
+        for modifier in modifiers:
+            tree = self._modified(tree, modifier.value.strip().lower())
+        return tree
+
+    def _parsed(self, text: exp.Expr, name: str = "toDateTime64OrNull") -> exp.Expr:
+        return self.call(name, [text, exp.Literal.number(3), exp.Literal.string("UTC")])
+
+    def _modified(self, tree: exp.Expr, modifier: str) -> exp.Expr:
+        starts = {"start of day": "%Y-%m-%d", "start of month": "%Y-%m-01", "start of year": "%Y-01-01"}
+        if modifier in starts:
+            return self._parsed(self._formatted(tree, starts[modifier]))
+        found = re.fullmatch(r"([+-]?\d+(?:\.\d+)?) (day|hour|minute|second|month|year)s?", modifier)
+        if not found:
+            raise UnsupportedError(f"the time modifier {modifier!r}", where=self.name)
+        amount, unit = float(found[1]), found[2]
+        if unit not in ("month", "year"):
+            if amount != int(amount):
+                scale = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}[unit]
+                amount, unit = round(amount * scale * 1000), "millisecond"
+            return self._moved(tree, int(amount), unit)
+        if amount != int(amount):
+            raise UnsupportedError(f"the time modifier {modifier!r}", where=self.name)
+        # SQLite moves the month and keeps the day's number, which may run over: Jan 31 + 1 month is Mar 2 or 3
+        month = self._formatted(self._moved(tree, int(amount), unit), "%Y-%m-")
+        rest = self._formatted(tree.copy(), "%d %H:%i:%S.%f")
+        return self._parsed(exp.DPipe(this=month, expression=rest, safe=True))
+
+    def _moved(self, tree: exp.Expr, amount: int, unit: str) -> exp.Expr:
+        return self.call(f"add{unit.capitalize()}s", [tree, exp.Literal.number(amount)])
+
+    def _formatted(self, moment: exp.Expr, form: str) -> exp.Expr:
+        return self.call("formatDateTime", [moment, exp.Literal.string(form)])
+
+    def core_day(self, value: Core, names: Names) -> exp.Expr:
+        this, *modifiers = value.args
+        if not modifiers and not isinstance(this, Literal) and not re.search("%[^Ymd%]", value.word):
+            return self._day_of_text(self.write(this, names), value.word)
+        moment, parts = self._moment(value, names), [""]
+        for piece in re.findall(r"%.|[^%]+", value.word):
+            if piece[0] == "%" and piece[1] not in _FORMATS:
+                parts += [piece, ""]
+            else:
+                parts[-1] += _FORMATS[piece[1]] if piece[0] == "%" else piece
+        return _joined([self._piece(part, moment) for part in parts if part])
+
+    def _day_of_text(self, text: exp.Expr, form: str) -> exp.Expr:
+        """Parts of the date stand in the text; a time of day is of 2000-01-01."""
+        parts, of_time = [], ""
+        for piece in re.findall("|".join(_PLACES) + "|%%|[^%]+", form):
+            start, length = _PLACES.get(piece, (0, 0))
+            places = [exp.Literal.number(start), exp.Literal.number(length)]
+            constant = exp.Literal.string(piece.replace("%%", "%"))
+            parts.append(self.call("substring", [text.copy(), *places]) if length else constant)
+            of_time += "2000-01-01"[start - 1 : start - 1 + length] if length else constant.name
+        is_day, is_time = (self._matches(text.copy(), pattern) for pattern in _TIMES)
+        tests = [exp.If(this=is_day, true=_joined(parts)), exp.If(this=is_time, true=exp.Literal.string(of_time))]
+        return exp.Case(ifs=tests)
+
+    def _piece(self, part: str, moment: exp.Expr) -> exp.Expr:
+        if part == "%s":
+            return self.call("toString", [self.call("toUnixTimestamp64Second", [moment.copy()])])
+        if part == "%f":
+            seconds = self._formatted(moment.copy(), "%S.%f")
+            return self.call("substring", [seconds, exp.Literal.number(1), exp.Literal.number(6)])
+        if re.fullmatch("%[A-Za-z]", part) and part[1] not in "YmdHSjwi":
+            raise UnsupportedError(f"the time format {part}", where=self.name)
+        return self._formatted(moment.copy(), part)
+
+    def core_julian(self, value: Core, names: Names) -> exp.Expr:
+        """SQLite's own steps, so that differences are the same to the last digit."""
+        milliseconds = self.call("toUnixTimestamp64Milli", [self._moment(value, names)])
+        since = exp.Add(this=milliseconds, expression=exp.Literal.number(_JULIAN_1970))
+        day = exp.Literal.number(86400000)
+        return exp.Paren(this=exp.Div(this=exp.Paren(this=since), expression=day, typed=True, safe=True))
+
+    # aggregates and windows
+
+    def write_any_value(self, value: Aggregation, names: Names) -> exp.Expr:
+        return self._filtered(self.call("any_respect_nulls", [self.write(value.args[0], names)]), value.where, names)
+
+    def _at_extreme(self, value: Aggregation, names: Names, name: str) -> exp.Expr:
+        """In tuples, so that rows are not passed over whose values are NULL; in one NULL is the smallest."""
+        this, by = value.args
+        if this == by:
+            return self.write_aggregation(replace(value, name=name[3:].lower(), args=(this,)), names)
+        args = [self.write(this, names), self.write(by, names)]
+        if self._is_full(this) and self._is_full(by):
+            return self._filtered(self.call(name, args), value.where, names)
+        if by.type != "row":
+            is_null = [self.write_is_null(Core("is null", (by,), "condition"), names)] if name == "argMin" else []
+            args[1] = self.call("tuple", [*is_null, args[1]])
+        found = self._filtered(self.call(name, [self.call("tuple", [args[0]]), args[1]]), value.where, names)
+        return exp.Dot(this=found, expression=exp.Literal.number(1))
+
+    def write_arg_max(self, value: Aggregation, names: Names) -> exp.Expr:
+        return self._at_extreme(value, names, "argMax")
+
+    def write_arg_min(self, value: Aggregation, names: Names) -> exp.Expr:
+        return self._at_extreme(value, names, "argMin")
+
+    def write_over(self, value: Over, names: Names) -> exp.Expr:
+        frame = value.frame
+        if frame is not None and frame.exclude != "no others":
+            raise UnsupportedError("a window's EXCLUDE", where=self.name)
+        if frame is not None and frame.unit == "range" and (frame.start.offset or frame.end.offset):
+            raise UnsupportedError("a distance in a window's RANGE", where=self.name)
+        if value.name in ("lag", "lead", "nth_value"):
+            value = replace(value, args=(Core("nullable", value.args[:1], value.args[0].type), *value.args[1:]))
+        return super().write_over(value, names)
+
+    def _aggregate_call(self, name: str, args: tuple, is_distinct: bool, names: Names) -> exp.Expr:
+        if name != "string_agg":
+            return super()._aggregate_call(name, args, is_distinct, names)
+        this, *separator = args
+        between = separator[0] if separator else Literal(",")
+        if not isinstance(between, Literal):
+            raise UnsupportedError("string_agg with a computed separator", where=self.name)
+        written = self.write(this, names)
+        written = exp.Distinct(expressions=[written]) if is_distinct else written
+        return self.call(f"groupConcat({self.sql(self.write(between, names))})", [written])
+
+
+def _before_lowering(start: Expression) -> Expression:
+    """SUBSTR's start as it was: where it is negative it was lowered to one from the first character."""
+    if not isinstance(start, Core):
+        return start
+    if start.name == "choose" and start.args[0].args[0] == start.args[2]:
+        return start.args[2]
+    size, place = start.args[0].args if start.name == "+" and isinstance(start.args[0], Core) else (None, None)
+    is_from_end = isinstance(size, Core) and size.name == "char_length" and isinstance(place, Literal)
+    return place if is_from_end else start
+
+
+def _less(value: Expression) -> Expression:
+    """One less, of a constant not below 0."""
+    if isinstance(value, Literal) and value.value is not None:
+        return Literal(max(value.value - 1, 0))
+    return Core("-", (value, Literal(1)), "integer")
+
+
+def _of_one_type(part: Expression) -> Expression | None:
+    """Equality of an integer and a real as one of reals."""
+    if not isinstance(part, Core) or part.name not in ("compare", "same"):
+        return None
+    if {arg.type for arg in part.args} != {"integer", "real"} or any(isinstance(arg, Literal) for arg in part.args):
+        return None
+    return replace(part, args=tuple(real(arg) for arg in part.args))
+
+
+def _is_key(part: Expression, left: set[tuple], right: set[tuple]) -> bool:
+    """Whether it says that something of the left side equals something of the right."""
+    if not isinstance(part, Core) or (part.name, part.word) != ("compare", "="):
+        return False
+    sides = [{key_of(one) for one in walk(arg) if isinstance(one, Column)} for arg in part.args]
+    return all(sides) and any(one <= left and other <= right for one, other in (sides, sides[::-1]))
+
+
+def _joined(parts: list[exp.Expr]) -> exp.Expr:
+    tree = parts[0] if parts else exp.Literal.string("")
+    for part in parts[1:]:
+        tree = exp.DPipe(this=tree, expression=part, safe=True)
+    return tree
+
+
+def _lower(text: str) -> str:
+    return text.encode().lower().decode()
+
+
+DIALECT = ClickHouse
