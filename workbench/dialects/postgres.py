@@ -156,7 +156,7 @@ class Postgres(TypedDialect):
         """The timestamp that a text and modifiers mean, NULL where the text is no time."""
         this, *modifiers = value.args
         if isinstance(this, Literal) and this.value == "now":
-            tree: exp.Expr = self.call("TIMEZONE", [exp.Literal.string("UTC"), self.call("NOW", [])])
+            tree: exp.Expr = self._now()
         elif isinstance(this, Literal):
             tree = self._constant_moment(this.value)
         else:
@@ -169,6 +169,9 @@ class Postgres(TypedDialect):
         for modifier in modifiers:
             tree = self._modified(tree, modifier.value.strip().lower())
         return tree
+
+    def _now(self) -> exp.Expr:
+        return self.call("TIMEZONE", [exp.Literal.string("UTC"), self.call("NOW", [])])
 
     def _constant_moment(self, text: str) -> exp.Expr:
         """A constant time; without a date it is of 2000-01-01, and a number would be a Julian day."""
