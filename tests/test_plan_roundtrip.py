@@ -9,7 +9,7 @@ import pytest
 import workbench as wb
 from workbench import plan_roundtrip
 from workbench.ambiguous_gold import AmbiguityTest
-from workbench.plan_roundtrip import fidelity, order_keys, roundtrip
+from workbench.plan_roundtrip import ambiguous_golds, fidelity, order_keys, roundtrip
 from workbench.plan_to_sql import plan_to_sql
 from workbench.schema import Schema
 from workbench.sql_to_plan import sql_to_plan
@@ -148,6 +148,7 @@ def test_rows_and_table(here, monkeypatch):
     assert [counts["plan", "duckdb"][name] for name in named] == [6, 5, 2, 1, 0, 1, 1, 1, 4]
     assert counts["plan", "sqlite"]["share"] == 60.0
     assert counts["transpile", "duckdb"]["plan_kept"] is None
+    assert ambiguous_golds(rows)["gold_sql"].to_list() == ["SELECT Name FROM Pet LIMIT 1"]
     stored = wb.connect(here / "results").sql("from roundtrip where outcome = 'different'").pl().to_dicts()
     (failure,) = [row for row in stored if row["method"] == "plan"]
     assert failure["gold_result"] == "[('Bo',)]" and "('Bo',)" in failure["result"] and " OR " in failure["sql"]

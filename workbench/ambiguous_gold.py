@@ -72,7 +72,7 @@ class AmbiguityTest:
 
 
 def _copies(path: Path) -> dict[str, sqlite3.Connection]:
-    """Copies in memory without keys and indexes, so that rows are read as they lie. None where columns have collations."""
+    """Temporary copies without keys and indexes, so that rows are read as they lie; none where columns have collations."""
     schema = Schema.from_sqlite(path)
     with closing(open_read_only(path)) as source:
         texts = [text or "" for (text,) in source.execute("SELECT sql FROM sqlite_master WHERE type = 'table'")]
@@ -80,7 +80,7 @@ def _copies(path: Path) -> dict[str, sqlite3.Connection]:
         return {}
     found = {}
     for name, order in _ORDERS.items():
-        connection = sqlite3.connect("file::memory:", uri=True)
+        connection = sqlite3.connect("", uri=True)  # SQLite's own name for a file that goes when it is closed
         connection.text_factory = lambda data: data.decode("utf-8", errors="replace")
         connection.execute("ATTACH ? AS source", (uri(path),))
         for table in schema.tables:

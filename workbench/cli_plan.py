@@ -173,13 +173,15 @@ def convert(queries: Path, schema: str, output: Path, dialects: str | None, work
 def roundtrip(benchmarks: tuple[str, ...], engines: str | None, run: str, seconds: float | None, is_json: bool) -> None:
     """Run every gold query of benchmarks on SQLite and, through its plan, on each engine; print how many agree.
 
-    sqlglot's own transpiling runs beside, plain and with names and texts repaired. Failures are stored with both
-    statements and both results.
+    sqlglot's own transpiling runs beside, plain and with names and texts repaired. Golds to which SQLite itself has
+    several answers are listed and left out. Failures are stored with both statements and both results.
     """
     from workbench.backends.base import Limits
-    from workbench.plan_roundtrip import fidelity
+    from workbench.plan_roundtrip import ambiguous_golds, fidelity
     from workbench.plan_roundtrip import roundtrip as roundtrip_
 
     limits = Limits(seconds=seconds) if seconds else None
     rows = roundtrip_([read_benchmark_or_warn(path) for path in benchmarks], chosen_engines(engines), run, limits)
     print_table(fidelity(rows), is_json)
+    if not is_json:
+        print_table(ambiguous_golds(rows))

@@ -122,6 +122,12 @@ def fidelity(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def ambiguous_golds(rows: pl.DataFrame) -> pl.DataFrame:
+    """The golds that leave the denominator, and what shows that SQLite has several answers to them."""
+    listed = rows.filter(pl.col("ambiguous").is_not_null())
+    return listed.select("benchmark", "db_id", "gold_sql", "ambiguous").unique(maintain_order=True)
+
+
 def _database_rows(
     benchmark: Benchmark, db_id: str, golds: list[str], engines: list[str], executor: Executor, limits: Limits
 ) -> Iterator[dict]:
