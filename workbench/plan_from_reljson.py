@@ -35,6 +35,7 @@ from workbench.plan_text import queries
 from workbench.read_reljson_expressions import RelExpressionReader, get, get_all, read_literal
 from workbench.schema import Schema
 
+MAX_DEPTH = 400  # of nested arrays and objects: a call takes two levels and more
 RELS = ("TableScan", "Values", "Filter", "Project", "Join", "Aggregate", "Sort", "Union", "Intersect", "Minus")
 
 
@@ -47,9 +48,6 @@ def read_reljson(text: str | dict, schema: Schema) -> Plan:
     root = RelReader(schema).query(get(found, "rels", list), ())
     _check_refs(root, {})
     return Plan(root)
-
-
-MAX_DEPTH = 400  # of nested arrays and objects: a call takes two levels and more
 
 
 def _check_refs(node: Relation, known: dict[str, tuple]) -> None:

@@ -109,13 +109,12 @@ class RelExpressionReader:
         return [self.read(one) for one in get_all(about, key, dict, [])]
 
     def _outer(self, about: dict) -> Expression:
-        name, plan = get(about, "field", str), get(about, "plan", dict, {})
+        """A column of a query around this one. Without an alias (Calcite's own) the name alone finds it."""
+        name, plan = get(about, "field", str), get(about, "plan", dict, None)
         get(get(about, "expr", dict), "correl", str)
-        alias = get(plan, "alias", str, None)
         for given in self.outer:
             for one in given:
-                is_it = (one.alias == alias and plan) or (not plan and True)
-                if one.name.lower() == name.lower() and is_it:
+                if one.name.lower() == name.lower() and (plan is None or plan.get("alias") == one.alias):
                     return one.column(is_outer=True)
         raise PlanError("unknown_column", f"no column {name!r} in the queries around")
 
