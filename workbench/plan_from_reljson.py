@@ -29,10 +29,10 @@ from workbench.plan import (
     With,
 )
 from workbench.plan_columns import Item
-from workbench.plan_expressions import Aggregation, Case, Expression, Literal, Over
+from workbench.plan_expressions import Aggregation, Expression, Literal, Over
 from workbench.plan_from_json import check_shape, parse
 from workbench.plan_text import queries
-from workbench.read_reljson_expressions import RelExpressionReader, get, get_all, read_literal
+from workbench.read_reljson_expressions import RelExpressionReader, get, get_all, read_literal, unfiltered
 from workbench.schema import Schema
 
 MAX_DEPTH = 400  # of nested arrays and objects: a call takes two levels and more
@@ -223,10 +223,7 @@ class RelReader:
             name = names.read_aggregate(get(get(agg, "agg", dict), "name", str))
             args = tuple(at(place).value for place in get_all(agg, "operands", int))
             where = at(agg["filter"]).value if agg.get("filter", -1) not in (None, -1) else None
-            plan = get(agg, "plan", dict, {})
-            if "is_filtered" in plan and args and isinstance(args[0], Case):
-                (where, first), *_ = args[0].branches
-                args = args[1:] if "is_of_rows" in plan else (first, *args[1:])
+            args, where = unfiltered(args, get(agg, "plan", dict, {}), where)
             calls.append(Aggregation(name, args, agg.get("distinct") is True, where))
         given = [get(agg, "name", str, None) for agg in aggs]
         texts = [name or _unused(f"{call.name}", taken) for name, call in zip(given, calls, strict=True)]

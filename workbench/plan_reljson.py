@@ -138,8 +138,8 @@ class Writer:
             call = item.value
             agg = {"agg": names.aggregate(call.name), "type": _type(call.type), "distinct": call.is_distinct}
             agg |= {"operands": [place(arg) for arg in _filtered(call)], "name": item.name}
-            about = {"is_filtered": True} | ({} if call.args else {"is_of_rows": True})
-            aggs.append(agg | ({"plan": about} if call.where is not None else {}))
+            about = _filter_mark(call)
+            aggs.append(agg | ({"plan": about} if about else {}))
         if columns:
             mark = {"operator": "inputs"}
             inputs = [self._items(tuple(columns), inputs, (node.input.fields, *outer), rels, mark)]
@@ -292,9 +292,9 @@ class Writer:
         ]
         window = {"partition": self._all(value.partition, scopes), "order": order}
         window |= self._frame(value.frame or Frame(), scopes)
-        made = {"op": names.aggregate(value.name), "operands": self._all(value.args, scopes), "distinct": False}
+        made = {"op": names.aggregate(value.name), "operands": self._all(_filtered(value), scopes), "distinct": False}
         made |= {"type": _type(value.type), "window": window}
-        about = {"where": self.write(value.where, scopes)} if value.where is not None else {}
+        about = _filter_mark(value)
         about |= {"is_framed": True} if value.frame is not None and value.name in names.FRAMELESS else {}
         return made | ({"plan": about} if about else {})
 
@@ -310,7 +310,13 @@ class Writer:
         return end | ({"offset": self.write(bound.offset, scopes)} if bound.offset is not None else {})
 
 
-def _filtered(call: Aggregation) -> tuple[Expression, ...]:
+def _filter_mark(call: Aggregation | Over) -> dict:
+    if call.where is None:
+        return {}
+    return {"is_filtered": True} | ({} if call.args else {"is_of_rows": True})
+
+
+def _filtered(call: Aggregation | Over) -> tuple[Expression, ...]:
     """The arguments, NULL where the call's condition does not hold: Calcite's own writer drops an aggregate's filter."""
     if call.where is None:
         return call.args

@@ -204,8 +204,8 @@ class RelExpressionReader:
             for one in get_all(window, "order", dict, [])
         )
         frame = self._frame(window) if name not in names.FRAMELESS or plan.get("is_framed") is True else None
-        where = self.read(plan["where"]) if "where" in plan else None
-        return Over(name, tuple(self._all(about)), tuple(self._all(window, "partition")), order, frame, where)
+        args, where = unfiltered(tuple(self._all(about)), plan, None)
+        return Over(name, args, tuple(self._all(window, "partition")), order, frame, where)
 
     def _frame(self, window: dict) -> Frame | None:
         unit = next((word for word in ("rows", "range", "groups") if f"{word}-lower" in window), None)
@@ -220,6 +220,14 @@ class RelExpressionReader:
     def _bound(self, end: dict) -> Bound:
         offset = self.read(end["offset"]) if "offset" in end else None
         return Bound(get(end, "type", str).lower().replace("_", " "), offset)
+
+
+def unfiltered(args: tuple, plan: dict, where: Expression | None) -> tuple[tuple, Expression | None]:
+    """An aggregate's arguments and condition, where plan_reljson wrote the condition as a CASE of the first argument."""
+    if "is_filtered" not in plan or not args or not isinstance(args[0], Case):
+        return args, where
+    (condition, first), *_ = args[0].branches
+    return (args[1:] if "is_of_rows" in plan else (first, *args[1:])), condition
 
 
 def _literal_type(about: dict) -> str:
