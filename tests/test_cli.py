@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,7 @@ def test_the_good_files_are_good(here):
 
 
 SCORE = ("score", "--run", "r")
+PETS = ("--schema", "bench/databases/pets/pets.sqlite")
 
 # id -> (file to write, its content, command words, what the line says)
 BROKEN = {
@@ -149,7 +151,25 @@ BROKEN = {
         ("run", "c.yaml"),
         "there is no simulated model 'gpt-4'",
     ),
-    "plans": (None, None, ("plan", "show", "x"), "`workbench plan` is not built yet"),
+    "SQL that is none": (None, None, ("plan", "from-sql", "SELEC 1", *PETS), "line 1"),
+    "SQL of an unknown column": (None, None, ("plan", "from-sql", "SELECT age FROM pet", *PETS), "no column 'age'"),
+    "a plan of prose": (None, None, ("plan", "check", "Here it is", *PETS), "not_json: "),
+    "a plan cut short": ("p.json", '[{"scan":"pe', ("plan", "check", "p.json", *PETS), "truncated: "),
+    "a plan of an unknown table": (None, None, ("plan", "check", '[{"scan":"dog"}]', *PETS), "unknown_table: 0 (scan): no table 'dog'"),
+    "a plan in another encoding": ("p.json", b'[{"scan":"\xe9"}]', ("plan", "show", "p.json", *PETS), "is not UTF-8"),
+    "a plan with a NUL": (None, None, ("plan", "show", "[\0", *PETS), "no JSON"),
+    "a dialect that is not there": (None, None, ("plan", "to-sql", '[{"scan":"pet"}]', *PETS, "--dialect", "oracle"), "no dialect 'oracle'"),
+    "a schema that is not there": (None, None, ("plan", "show", "x", "--schema", "nowhere"), "nowhere: there is no such file"),
+    "a schema that is none": ("s.json", "[]", ("plan", "show", "x", "--schema", "s.json"), "neither an SQLite database nor a tables.json"),
+    "a schema of another database": (None, None, ("plan", "show", "x", "--schema", "bench", "--db", "zoo"), "there is no database 'zoo' (available: pets)"),
+    "a drawing into nowhere": ("f", "", ("plan", "show", "SELECT 1", *PETS, "--svg", "f/x.svg"), "cannot be written"),
+    "queries that are not there": (None, None, ("plan", "convert", "none.json", *PETS, "--output", "o"), "there is no such file"),
+    "queries cut short": ("q.json", '[{"sql": "SELECT 1"}, {"sq', ("plan", "convert", "q.json", *PETS, "--output", "o"), "record 1 is not JSON"),
+    "queries that are texts": ("q.json", '["SELECT 1"]', ("plan", "convert", "q.json", *PETS, "--output", "o"), "record 0 is text"),
+    "plans into a folder": ("q.json", "[]", ("plan", "convert", "q.json", *PETS, "--output", "bench"), "bench: is a folder"),
+    "plans into nowhere": ("q.json", "[]", ("plan", "convert", "q.json", *PETS, "--output", "no/o"), "No such file"),
+    "a round trip of nothing": (None, None, ("plan", "roundtrip", "nowhere"), "nowhere: there is no such file or folder"),
+    "a round trip on an unknown engine": (None, None, ("plan", "roundtrip", "bench", "--engines", "oracle"), "there is no engine 'oracle'"),
     "the inspector": (None, None, ("inspect", "r"), "`workbench inspect` is not built yet"),
     "training": (None, None, ("train", "sft", "c.yaml"), "`workbench train` is not built yet"),
     "no command": (None, None, ("fly",), "No such command 'fly'"),
@@ -171,21 +191,27 @@ def test_broken_input_is_one_line_and_exit_code_2(here, file, content, words, li
     assert isinstance(done.exception, SystemExit)
 
 
-def _commands() -> list[str]:
-    return list(main.commands)
+def _commands(group: click.Group = main, before: tuple[str, ...] = ()) -> dict[str, click.Command]:
+    """Every command by its words, those of groups too."""
+    found = {}
+    for name, command in group.commands.items():
+        found[" ".join((*before, name))] = command
+        if isinstance(command, click.Group):
+            found |= _commands(command, (*before, name))
+    return found
 
 
-@pytest.mark.parametrize("name", _commands())
-def test_every_command_has_help_and_stands_in_the_readme(name):
-    done = workbench(name, "--help")
+@pytest.mark.parametrize("words", _commands())
+def test_every_command_has_help_and_stands_in_the_readme(words):
+    done = workbench(*words.split(), "--help")
     assert done.exit_code == 0
     assert len(done.output.splitlines()) > 3
-    assert f"workbench {name}" in README, name
+    assert re.search(rf"workbench {words.replace(' ', ' +')}\b", README), words
 
 
-@pytest.mark.parametrize("name", _commands())
-def test_every_option_is_explained(name):
-    for parameter in main.commands[name].params:
+@pytest.mark.parametrize("command", _commands().values(), ids=_commands())
+def test_every_option_is_explained(command):
+    for parameter in command.params:
         if isinstance(parameter, click.Option):
             assert parameter.help, parameter.name
 

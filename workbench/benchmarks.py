@@ -27,6 +27,7 @@ from workbench.benchmark_rows import QUESTION_COLUMNS, Problem, find_columns, nu
 from workbench.errors import BenchmarkError
 from workbench.records import kind_of, read_json, read_records
 from workbench.schema import Schema, check_sqlite_file, read_descriptions
+from workbench.sqlite_source import with_stored_kinds
 
 _GOLD_DIALECTS = {"gold_sql": "sqlite", "gold_sql_postgres": "postgres", "gold_sql_mysql": "mysql"}
 
@@ -57,10 +58,15 @@ class Benchmark:
         check_sqlite_file(path)
         return path
 
+    def database_names(self) -> list[str]:
+        """Every database that a question or tables.json names."""
+        return list(dict.fromkeys([*self.questions["db_id"], *self._tables]))
+
     def schema(self, db_id: str) -> Schema:
         """The schema as the database file has it, with what tables.json and database_description/ say beside it.
 
-        Where the contents are absent, tables.json alone. Raises BenchmarkError where there is neither.
+        Columns know the kind of their stored values, which plans for typed engines rest on. Where the contents are
+        absent, tables.json alone. Raises BenchmarkError where there is neither.
         """
         if db_id not in self._schemas:
             stated = Schema.from_tables_json(self._tables[db_id]) if db_id in self._tables else None
@@ -71,7 +77,7 @@ class Benchmark:
                     raise
                 schema = stated
             else:
-                schema = Schema.from_sqlite(path)
+                schema = with_stored_kinds(Schema.from_sqlite(path), path)
                 schema = schema.annotated(stated) if stated else schema
             self._schemas[db_id] = schema.described(read_descriptions(description_files(self._roots, db_id)))
         return self._schemas[db_id]

@@ -4,7 +4,6 @@ Bad input ends with one line on standard error and exit code 2; a traceback mean
 """
 
 import contextlib
-import json
 import os
 import signal
 import sys
@@ -13,7 +12,9 @@ from pathlib import Path
 
 import click
 
-from workbench.errors import ConfigError, NotBuiltError, WorkbenchError
+from workbench.cli_options import chosen_engines, print_table, read_benchmark_or_warn
+from workbench.cli_plan import plan
+from workbench.errors import NotBuiltError, WorkbenchError
 
 
 class _Group(click.Group):
@@ -70,50 +71,6 @@ trust_option = click.option(
 json_option = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 
 
-def _names(value: str | None) -> list[str] | None:
-    from workbench.backends import BACKENDS
-
-    if value is None:
-        return None
-    chosen = [name.strip() for name in value.split(",") if name.strip()]
-    for name in chosen:
-        if name not in BACKENDS:
-            raise ConfigError(f"there is no engine {name!r}", hint=f"available: {', '.join(BACKENDS)}")
-    if not chosen:
-        raise ConfigError("no engine is named", hint=f"available: {', '.join(BACKENDS)}")
-    return chosen
-
-
-def _print_table(frame, is_json: bool = False) -> None:
-    if is_json:
-        click.echo(json.dumps(json.loads(frame.write_json()), ensure_ascii=False))
-        return
-    import polars as pl
-
-    with pl.Config(
-        tbl_rows=-1,
-        tbl_cols=-1,
-        tbl_width_chars=1000,
-        fmt_str_lengths=80,
-        tbl_hide_dataframe_shape=True,
-        tbl_hide_column_data_types=True,
-        tbl_formatting="MARKDOWN",
-    ):
-        click.echo(frame)
-
-
-def _benchmark(path: str, databases: str | None = None):
-    from workbench.benchmarks import read_benchmark
-
-    for given in (path, databases):
-        if given is not None and (not given.strip() or not given.isprintable()):
-            raise ConfigError(f"{given!a} is no path", hint="a folder, or `bundled`")
-    benchmark = read_benchmark(path, databases=databases)
-    for problem in benchmark.problems:
-        click.echo(f"workbench: warning: {problem.where}: {problem.what}", err=True)
-    return benchmark
-
-
 @main.command()
 @click.argument("action", type=click.Choice(["start", "stop", "status"]), default="status")
 @click.argument("names", nargs=-1, metavar="[NAME ...]")
@@ -122,13 +79,13 @@ def engines(action: str, names: tuple[str, ...], is_json: bool) -> None:
     """List the engines, or start and stop embedded servers that outlive a command."""
     from workbench.engines import engine_status, start_engines, stop_engines
 
-    chosen = _names(",".join(names)) if names else None
+    chosen = chosen_engines(",".join(names)) if names else None
     if action == "stop":
-        _print_table(stop_engines(chosen), is_json)
+        print_table(stop_engines(chosen), is_json)
         return
     if action == "start":
         start_engines(chosen)
-    _print_table(engine_status(chosen), is_json)
+    print_table(engine_status(chosen), is_json)
 
 
 @main.command()
@@ -144,12 +101,12 @@ def prepare(benchmark: str, databases: str | None, engines: str | None, synthesi
     if synthesize:
         from workbench.synthesize import synthesize as synthesize_
 
-        folder, coverage = synthesize_(_benchmark(benchmark, databases))
+        folder, coverage = synthesize_(read_benchmark_or_warn(benchmark, databases))
         for db_id, found in coverage.items():
             click.echo(f"{db_id}: made up; {found.informative} of {found.queries} gold queries find something in it")
         click.echo(f"made-up databases: --databases {folder}")
         databases = str(folder)
-    done = prepare_(_benchmark(benchmark, databases), _names(engines) or list(BACKENDS))
+    done = prepare_(read_benchmark_or_warn(benchmark, databases), chosen_engines(engines) or list(BACKENDS))
     click.echo(done)
     if done.unavailable or done.failed:
         sys.exit(1)
@@ -183,7 +140,13 @@ def import_(
 
     every = [*files, *more]
     names = import_predictions(
-        run, _benchmark(benchmark, databases), every, model=model, engine=engine, params_b=params_b, weights=weights
+        run,
+        read_benchmark_or_warn(benchmark, databases),
+        every,
+        model=model,
+        engine=engine,
+        params_b=params_b,
+        weights=weights,
     )
     click.echo(f"{len(every)} files imported: {', '.join(names)}")
 
@@ -214,7 +177,16 @@ def generate(
     if target == "plan":
         raise NotBuiltError("the plan target is not built yet", hint="--target sql")
     model = checked(ModelConfig, {"name": name, "provider": "openai" if base_url else "simulated"}, "--model")
-    click.echo(generate_(run, _benchmark(benchmark), [model], _names(engines) or ["sqlite"], limit=limit, seed=seed))
+    click.echo(
+        generate_(
+            run,
+            read_benchmark_or_warn(benchmark),
+            [model],
+            chosen_engines(engines) or ["sqlite"],
+            limit=limit,
+            seed=seed,
+        )
+    )
 
 
 @main.command()
@@ -238,16 +210,16 @@ def score(
     from workbench.study import accuracy
 
     if explain is not None:
-        _print_table(explain_(run, explain), is_json)
+        print_table(explain_(run, explain), is_json)
         return
-    chosen = _names(engines)
+    chosen = chosen_engines(engines)
     limits = Limits(seconds=seconds) if seconds else None
     click.echo(score_(run, chosen, limits), err=True)
     if repeats:
         from workbench.timing import time_pairs
 
         click.echo(f"{time_pairs(run, chosen, repeats, limits).height} right pairs timed", err=True)
-    _print_table(accuracy(Run.open(run)), is_json)
+    print_table(accuracy(Run.open(run)), is_json)
 
 
 def _results_options(command: Callable) -> Callable:
@@ -269,7 +241,7 @@ def study(name: str, run: str | None, published: bool, is_json: bool) -> None:
     from workbench.study import study as study_
 
     for each in names(name):
-        _print_table(study_(each, run, is_published=published), is_json)
+        print_table(study_(each, run, is_published=published), is_json)
 
 
 @main.command()
@@ -301,7 +273,7 @@ def _not_built(name: str, help_text: str) -> None:
         raise NotBuiltError(f"`workbench {name}` is not built yet", hint="see README for what is")
 
 
-_not_built("plan", "Convert, show and check query plans.")
+main.add_command(plan)
 _not_built("inspect", "Look at single questions of a run.")
 _not_built("train", "Fine-tune a model.")
 

@@ -7,18 +7,19 @@ are only looked at, and functions that could reach outside are off (`trusted_sch
 """
 
 import hashlib
+import json
 import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from string import ascii_lowercase, ascii_uppercase
 
 from workbench import paths
 from workbench.errors import BenchmarkError, MigrationError
 from workbench.results import content_hash, write_whole
-from workbench.schema import open_read_only
+from workbench.schema import Schema, open_read_only
 
 VALUE_BYTES = 256 * 2**20  # the largest single value read; a generated column could ask for any size
 _ASCII_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
@@ -102,6 +103,23 @@ def database_hash(path: str | Path) -> str:
             digest.update(hashlib.file_digest(stream, "sha256").digest())
     write_whole(note, digest.hexdigest().encode())
     return digest.hexdigest()
+
+
+def with_stored_kinds(schema: Schema, path: str | Path) -> Schema:
+    """`schema.with_stored_kinds(path)`, its scan of every table kept in the cache for as long as the file is the same."""
+    note = paths.cache_dir("kinds") / content_hash(database_hash(path), [table.name for table in schema.tables])
+    try:
+        kinds = json.loads(note.read_bytes())
+    except (FileNotFoundError, ValueError):
+        schema = schema.with_stored_kinds(path)
+        kinds = [[column.stored for column in table.columns] for table in schema.tables]
+        write_whole(note, json.dumps(kinds).encode())
+        return schema
+    tables = [
+        replace(table, columns=tuple(replace(one, stored=kind) for one, kind in zip(table.columns, found, strict=True)))
+        for table, found in zip(schema.tables, kinds, strict=True)
+    ]
+    return Schema(tuple(tables))
 
 
 def read_tables(connection: sqlite3.Connection) -> tuple[list[Table], list[tuple[str, str]]]:
