@@ -17,7 +17,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from weakref import WeakSet
 
@@ -25,7 +25,7 @@ import polars as pl
 import pyarrow as pa
 
 from workbench import paths
-from workbench.backends import get_backend
+from workbench.backends import disk, get_backend
 from workbench.backends.base import Backend, without_paths
 from workbench.checksums import Checksum, difference
 from workbench.column_types import PlannedTable, plan_table, read_batches
@@ -87,9 +87,10 @@ def ensure_database(backend: Backend, sqlite_path: str | Path, db_id: str) -> st
     path = Path(sqlite_path).resolve()
     if backend.reads_in_place:
         return str(path)
-    name = database_name(path, db_id)
-    if not backend.has(name):
-        _copy_once(backend, path, db_id, name)
+    with disk.explained(backend.name, backend.folder(), MigrationError, db_id):
+        name = database_name(path, db_id)
+        if not backend.has(name):
+            _copy_once(backend, path, db_id, name)
     return name
 
 
@@ -136,8 +137,7 @@ def _copy_once(backend: Backend, path: Path, db_id: str, name: str) -> None:
             return
         before = database_hash(path)
         mark("loading")
-        working = backend.create(name)
-        try:
+        with _whole_or_not_at_all(backend, name, db_id) as working:
             tables, others = _copy(backend, path, working)
             if database_hash(path) != before:
                 raise MigrationError("the file changed while it was copied", where=path)
@@ -145,9 +145,22 @@ def _copy_once(backend: Backend, path: Path, db_id: str, name: str) -> None:
             frame.write_parquet(report.with_suffix(".new"))
             report.with_suffix(".new").replace(report)
             backend.publish(working, name)
-        except BaseException:
+
+
+@contextmanager
+def _whole_or_not_at_all(backend: Backend, name: str, db_id: str) -> Iterator[str]:
+    """A database to load into, dropped if that fails; what failed is explained before its remains are out of the way."""
+    with disk.explained(backend.name, backend.folder(), MigrationError, db_id):
+        working = backend.create(name)
+    try:
+        with disk.explained(backend.name, backend.folder(), MigrationError, db_id):
+            yield working
+    except BaseException:
+        with suppress(
+            EngineError
+        ):  # its server has gone too: the mark at the lock stays, and whoever comes next drops it
             backend.drop(working)
-            raise
+        raise
 
 
 def _copy(backend: Backend, path: Path, working: str) -> tuple[list[PlannedTable], list[tuple[str, str]]]:

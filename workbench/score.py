@@ -31,15 +31,23 @@ _MODEL_COLUMNS = ("model", "params_b", "weights", "regime", "is_simulated", "tar
 
 @dataclass
 class Scored:
-    """What a step did. not_judged: rows without a verdict, tried again next time. unavailable: engine -> why."""
+    """What a step did.
+
+    not_judged: rows without a verdict, tried again next time. unavailable: engine -> why it could not be used.
+    unprepared: (engine, db_id) -> why the database is not in the engine. unstored: why results were not cached.
+    """
 
     judged: int = 0
     kept: int = 0
     not_judged: int = 0
     unavailable: dict[str, str] = field(default_factory=dict)
+    unprepared: dict[tuple[str, str], str] = field(default_factory=dict)
+    unstored: str | None = None
 
     def __str__(self) -> str:
         absent = "".join(f"\n{engine} could not be used: {reason}" for engine, reason in self.unavailable.items())
+        absent += "".join(f"\n{db_id} is not in {engine}: {why}" for (engine, db_id), why in self.unprepared.items())
+        absent += f"\nresults will have to be run again, they were not cached: {self.unstored}" if self.unstored else ""
         unjudged = f", {self.not_judged} could not be judged" if self.not_judged else ""
         return f"{self.judged} rows judged, {self.kept} kept{unjudged}{absent}"
 
@@ -95,11 +103,12 @@ def score(run: Run | str | Path, engines: Sequence[str] | None = None, limits: L
         gold_engines = {engine: _gold_engine(engine, questions) for engine in engines}
         with Executor(list(dict.fromkeys([*engines, *gold_engines.values()])), limits) as executor:
             describe_run(run, engines=executor.versions, limits=asdict(limits))
-            done = Scored(unavailable=dict(executor.unavailable))
+            done = Scored(unavailable=executor.unavailable, unprepared=executor.unprepared)
             batches = _batches(generations, engines)
             for db_id, groups in track(batches, len(batches), "scoring"):
                 asked = questions.filter(pl.col("db_id") == db_id)
                 _Database(run, executor, limits, benchmark, db_id, asked, gold_engines).score(groups, done)
+            done.unstored = executor.unstored
     return done
 
 

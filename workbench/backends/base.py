@@ -97,6 +97,10 @@ class Backend:
         """How the engine would be started here ("embedded ...", "server at ..."), None if it is absent."""
         raise NotImplementedError
 
+    def folder(self) -> Path | None:
+        """The folder of the cache that holds its data; None where it keeps none here: in place, or a user's server."""
+        return None
+
     def start(self) -> None:
         """Make the engine usable by this process; a running embedded server is shared. EngineError if it cannot be."""
 
@@ -137,7 +141,7 @@ class Backend:
 def without_paths(message: str) -> str:
     """An engine's message in one line, each path of this host replaced by "<path>"."""
     text = " ".join(str(message).split())
-    roots = {str(paths.CHECKOUT), str(paths.root()), str(paths.cache_dir()), str(Path.home()), tempfile.gettempdir()}
+    roots = {str(paths.CHECKOUT), str(paths.root()), str(paths.cache_path()), str(Path.home()), tempfile.gettempdir()}
     for root in sorted(roots - {"/"}, key=len, reverse=True):
         text = re.sub(re.escape(root) + r"""(?:/[^\s"']*)?""", "<path>", text)
     return text

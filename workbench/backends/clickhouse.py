@@ -62,6 +62,9 @@ class ClickHouseBackend(Backend):
             return None
         return f"embedded (chdb {importlib.metadata.version('chdb')})"
 
+    def folder(self) -> Path | None:
+        return None if server.dsn() else folder()
+
     def start(self) -> None:
         if self.find() is None:
             hint = "pip install clickhouse-connect" if server.dsn() else self.how_to_get

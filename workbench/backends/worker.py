@@ -17,6 +17,8 @@ import threading
 import time
 from pathlib import Path
 
+from workbench.backends.keeper import ended
+
 PIPE_BYTES = 2**20  # so that one side goes on while the other is at work; what Linux allows everybody
 START_WAIT = 30.0  # seconds until a new worker must have said its first word
 
@@ -97,7 +99,4 @@ class Worker:
             view = view[os.write(self._process.stdin.fileno(), view) :]
 
     def _gone(self) -> WorkerGone:
-        code = self._process.wait()
-        return WorkerGone(
-            f"the engine's process ended by signal {-code}" if code < 0 else f"the engine's process ended with {code}"
-        )
+        return WorkerGone(f"the engine's process {ended(self._process.wait())}")
