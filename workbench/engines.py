@@ -41,13 +41,19 @@ def engine_status(names: Sequence[str] | None = None) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=_COLUMNS)
 
 
-def start_engines(names: Sequence[str] | None = None) -> None:
-    """Start embedded servers so that they stay until `stop_engines`. EngineError for one that cannot be."""
+def start_engines(names: Sequence[str] | None = None) -> dict[str, str]:
+    """Start embedded servers so that they stay until `stop_engines`; engine -> why, for those that cannot be started."""
+    failed = {}
     for name in names or BACKENDS:
         backend = get_backend(name)
-        backend.start()
+        try:
+            backend.start()
+        except EngineError as error:
+            failed[name] = str(error)
+            continue
         backend.pin(True)
         backend.stop()
+    return failed
 
 
 def stop_engines(names: Sequence[str] | None = None) -> pl.DataFrame:

@@ -21,7 +21,7 @@ from typing import Self
 import pyarrow as pa
 
 from workbench import paths
-from workbench.backends import BACKENDS, get_backend
+from workbench.backends import BACKENDS, disk, get_backend
 from workbench.backends.base import Backend, Execution, Limits, Session
 from workbench.errors import BenchmarkError, EngineError, MigrationError
 from workbench.faults import kill_point
@@ -222,9 +222,10 @@ class Executor:
             return None
         engine = self._engines[name]
         try:
-            database = ensure_database(engine.backend, statement.sqlite_path, statement.db_id)
-            with engine.session() as session:
-                return session.run(database, statement.sql, self.limits)
+            with disk.explained(name, engine.backend.folder(), EngineError, statement.db_id):
+                database = ensure_database(engine.backend, statement.sqlite_path, statement.db_id)
+                with engine.session() as session:
+                    return session.run(database, statement.sql, self.limits)
         except EngineError as error:
             self.unavailable[name] = str(error)
         except (MigrationError, BenchmarkError) as error:

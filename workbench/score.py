@@ -25,6 +25,7 @@ from workbench.results import Run, content_hash, part_name
 from workbench.sqlite_source import database_hash
 
 SCORE_VERSION = 1  # raise when the same results would be judged differently
+NO_GOLD = "the question has no gold query"
 UNSETTLED = (None, "crashed")  # outcomes of a gold that say nothing on it: it is run again next time
 _MODEL_COLUMNS = ("model", "params_b", "weights", "regime", "is_simulated", "target", "dialect", "question_id", "db_id")
 
@@ -35,6 +36,7 @@ class Scored:
 
     not_judged: rows without a verdict, tried again next time. unavailable: engine -> why it could not be used.
     unprepared: (engine, db_id) -> why the database is not in the engine. unstored: why results were not cached.
+    is_whole: whether every pair with a gold has a verdict.
     """
 
     judged: int = 0
@@ -43,6 +45,7 @@ class Scored:
     unavailable: dict[str, str] = field(default_factory=dict)
     unprepared: dict[tuple[str, str], str] = field(default_factory=dict)
     unstored: str | None = None
+    is_whole: bool = True
 
     def __str__(self) -> str:
         absent = "".join(f"\n{engine} could not be used: {reason}" for engine, reason in self.unavailable.items())
@@ -110,6 +113,11 @@ def score(run: Run | str | Path, engines: Sequence[str] | None = None, limits: L
                 _Database(run, executor, limits, benchmark, db_id, asked, gold_engines).score(groups, done)
             done.unstored = executor.unstored
     return done
+
+
+def is_whole(run: Run) -> bool:
+    """Whether every stored pair with a gold has a verdict."""
+    return run.table("scores").filter(pl.col("reason") != NO_GOLD, outcome="not_judged").is_empty()
 
 
 def benchmark_of(run: Run) -> Benchmark:
@@ -210,6 +218,7 @@ class _Database:
             )
             done.judged += verdict.outcome != "not_judged"
             done.not_judged += verdict.outcome == "not_judged"
+            done.is_whole &= verdict.outcome != "not_judged" or verdict.reason == NO_GOLD
         for part, pairs in parts.items():
             ids = [pair.question_id for pair in pairs]
             self.run.merge_part("executions", part, ids, executions[part])
@@ -316,7 +325,7 @@ class _Database:
         if self.missing:
             return self.missing
         if pair.gold["sql"] is None:
-            return "the question has no gold query"
+            return NO_GOLD
         for engine in (pair.engine, pair.gold["engine"]):
             if engine in self.executor.unavailable:
                 return f"{engine}: {self.executor.unavailable[engine]}"

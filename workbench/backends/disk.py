@@ -1,6 +1,6 @@
 """Tells a full disk from all other faults, in one line that names the folder and the way out.
 
-In: whatever fails while an engine starts or a database is copied. Out: the same kind of error, which says that the disk
+In: whatever fails while an engine starts, copies a database, or opens one for a statement. Out: the same kind of error, which says that the disk
 is full where the engine's own words say so, or its server's (one that cannot write its log dies, and its user hears of
 a lost connection only), or where hardly anything is left.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from workbench import paths
 from workbench.backends.base import without_paths
-from workbench.errors import EngineError, MigrationError, WorkbenchError
+from workbench.errors import BenchmarkError, EngineError, MigrationError, WorkbenchError
 
 FULL = "the disk is full"
 SCARCE = 24 * 2**20  # bytes; PostgreSQL takes 16 MiB at once for its log
@@ -32,14 +32,14 @@ def explained(
 
     folder: the engine's folder of the cache, None for somebody else's server. database: what is being copied.
     """
-    before = len(_log(folder))
+    log = folder / "server.log" if folder is not None else None
+    before = log.stat().st_size if log is not None and log.exists() else 0
     try:
         yield
-    except (EngineError, MigrationError, OSError) as error:
+    except (EngineError, MigrationError, BenchmarkError, OSError) as error:
         where = f"{engine}, database {database}" if database else engine
         said = error.what if isinstance(error, WorkbenchError) else without_paths(error)
-        log = _log(folder)
-        logged = (log[before:] if len(log) >= before else log).decode(errors="replace")  # it may have started anew
+        logged = _since(log, before) if log is not None and log.exists() else ""
         if said.startswith(FULL):  # said already, further in
             raise
         if is_full(f"{said}\n{logged}", folder):
@@ -80,7 +80,7 @@ def _free(folder: Path) -> int:
     return shutil.disk_usage(folder).free
 
 
-def _log(folder: Path | None) -> bytes:
-    """What a server has said since it was started."""
-    file = folder / "server.log" if folder is not None else None
-    return file.read_bytes() if file is not None and file.exists() else b""
+def _since(log: Path, start: int) -> str:
+    """What a server has said since then: all of it if it has been started anew."""
+    data = log.read_bytes()
+    return (data[start:] if len(data) >= start else data).decode(errors="replace")
