@@ -289,7 +289,7 @@ def _serve(recipe: Recipe, home: Path, binaries: Path) -> dict:
 
 def _last_words(log: str) -> str:
     """The line of a log that says most; nothing of an empty one."""
-    lines = [line for line in log.splitlines() if line.strip()]
+    lines = [line for line in log.splitlines() if line.strip() and "[System]" not in line]  # MySQL's steps
     loud = [line for line in lines if "FATAL" in line or "error:" in line]
     first = [line for line in lines if "[ERROR]" in line][:1]  # MySQL gives its reason first, then what follows from it
     return without_paths((first or loud or lines or [""])[-1])
