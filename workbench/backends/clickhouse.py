@@ -70,7 +70,7 @@ class ClickHouseBackend(Backend):
             hint = "pip install clickhouse-connect" if server.dsn() else self.how_to_get
             raise EngineError("not installed", where=self.name, hint=hint)
         if server.dsn():
-            self._version = server.command("SELECT version()")
+            self._version = server.command("SELECT version()", server.CONNECT_WAIT)
         elif self._version is None:
             _tidy()
 

@@ -218,6 +218,8 @@ class MySQLBackend(Backend):
             parts = urlsplit(self._dsn)
             if parts.scheme not in ("mysql", "mysql+pymysql") or not (parts.hostname or parts.query):
                 raise ValueError
+            if parts.fragment or "@" in parts.path + parts.query:  # of a password that was not escaped
+                raise ValueError
             given = {"host": parts.hostname or "localhost", "port": parts.port or 3306}
             given |= {"user": unquote(parts.username or OWNER), "password": unquote(parts.password or "")}
             query = {key: values[-1] for key, values in parse_qs(parts.query, strict_parsing=bool(parts.query)).items()}

@@ -201,8 +201,13 @@ class PostgresBackend(Backend):
         from psycopg.conninfo import conninfo_to_dict
 
         try:
-            return conninfo_to_dict(self._dsn)
-        except psycopg.Error:
+            given = conninfo_to_dict(self._dsn)
+            # libpq takes what stands behind an "@" or "/" of a password that was not escaped for a host, a port, a name
+            if not given or any("@" in given.get(key, "") for key in ("host", "dbname")):
+                raise ValueError
+            int(given.get("port") or 0)
+            return given
+        except (psycopg.Error, ValueError):
             raise EngineError(
                 "not a connection string", where=DSN_VARIABLE, hint="like postgresql://user:password@host:5432/postgres"
             ) from None

@@ -15,16 +15,31 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
+from workbench.backends.base import without_paths
 from workbench.backends.keeper import ended
+from workbench.errors import EngineError
 
 PIPE_BYTES = 2**20  # so that one side goes on while the other is at work; what Linux allows everybody
+STARTS = 3  # tries
 START_WAIT = 30.0  # seconds until a new worker must have said its first word
 
 
 class WorkerGone(Exception):
     """The worker ended by itself. str(error) says how."""
+
+
+def begin(start: Callable[[], "Worker"], engine: str) -> "Worker":
+    """A new worker; one that is killed as it starts is started again. EngineError if there is none to be had."""
+    for tries_left in reversed(range(STARTS)):
+        try:
+            return start()
+        except (WorkerGone, TimeoutError, OSError) as error:
+            if not (isinstance(error, WorkerGone) and tries_left):
+                raise EngineError(f"no worker process: {without_paths(error)}", where=engine) from error
+    raise AssertionError("unreachable")
 
 
 class Worker:
