@@ -142,8 +142,9 @@ class Executor:
     def _start(self, name: str) -> None:
         backend = get_backend(name)
         try:
-            backend.start()
-            self.versions[name] = backend.version()
+            with disk.explained(name, backend.folder(), EngineError):
+                backend.start()
+                self.versions[name] = backend.version()
         except EngineError as error:
             self.unavailable[name] = str(error)
             return

@@ -61,7 +61,8 @@ def prepare(benchmark, engines: Iterable[str], databases: Sequence[str] | None =
     for name in engines:
         backend = get_backend(name)
         try:
-            backend.start()
+            with disk.explained(name, backend.folder(), EngineError):
+                backend.start()
             try:
                 with ThreadPoolExecutor(_DATABASES) as pool:
                     tasks = pool.map(lambda db_id, backend=backend: _prepare_one(backend, benchmark, db_id), wanted)
@@ -119,11 +120,20 @@ def _prepare_one(backend: Backend, benchmark, db_id: str) -> pl.DataFrame | str:
             return pl.DataFrame(schema=REPORT_COLUMNS)
         name = ensure_database(backend, path, db_id)
         report = _report_file(backend, name)
-        if not report.exists():  # the copy is there, what was said about it is not: say it again
+        if _read_report(report) is None:  # the copy is there, what was said about it is not: say it again
+            report.unlink(missing_ok=True)
             _copy_once(backend, path, db_id, name)
         return pl.read_parquet(report)
     except (BenchmarkError, MigrationError) as error:
         return str(error)
+
+
+def _read_report(file: Path) -> pl.DataFrame | None:
+    """A copy's part of the report; None if it is missing or damaged."""
+    try:
+        return pl.read_parquet(file)
+    except (pl.exceptions.PolarsError, OSError):
+        return None
 
 
 def _copy_once(backend: Backend, path: Path, db_id: str, name: str) -> None:

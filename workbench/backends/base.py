@@ -36,7 +36,10 @@ class Limits:
     seconds: float = 30.0
     rows: int = 1_000_000
     bytes: int = 256 * 2**20  # of the fetched values
-    memory: int = 2 * 2**30  # of the engine's process, bytes, where the engine or its worker can be limited
+    # Bytes, of the process that runs a statement on SQLite, DuckDB and ClickHouse. The servers cannot be told it for one
+    # statement: the embedded ones hold to a fixed cap (PostgreSQL 3 GiB a process, MySQL 2 GiB a connection), a user's own
+    # server to its settings.
+    memory: int = 2 * 2**30
 
     def __post_init__(self) -> None:
         for name, most in {"seconds": 3600, "rows": 10**12, "bytes": 2**50, "memory": 2**50}.items():
@@ -98,7 +101,7 @@ class Backend:
         raise NotImplementedError
 
     def folder(self) -> Path | None:
-        """The folder of the cache that holds its data; None where it keeps none here: in place, or a user's server."""
+        """The place in the cache of all its data; None where it keeps none here: in place, or a user's server."""
         return None
 
     def start(self) -> None:

@@ -60,8 +60,8 @@ def _full(kind: type[WorkbenchError], where: str, folder: Path | None, words: st
     if folder is None:
         return kind(f"{FULL} on the server: {words}", where=where, hint="free space there, and give the command again")
     place = min((*_places(folder), Path(tempfile.gettempdir())), key=_free)
-    usage = shutil.disk_usage(place)
-    variable = "WORKBENCH_CACHE" if place == paths.cache_dir() else "TMPDIR"
+    usage = _usage(place)
+    variable = "WORKBENCH_CACHE" if place == paths.cache_path() else "TMPDIR"
     return kind(
         f"{FULL}, {usage.free >> 20} of {usage.total >> 20} MB are left in {place}: {words}",
         where=where,
@@ -72,12 +72,16 @@ def _full(kind: type[WorkbenchError], where: str, folder: Path | None, words: st
 def _places(folder: Path) -> list[Path]:
     """The cache, and the home of a server's data where that lies elsewhere (server.py)."""
     note = folder / "home"
-    return [paths.cache_dir(), *([Path(note.read_text())] if note.exists() else [])]
+    return [paths.cache_path(), *([Path(note.read_text())] if note.exists() else [])]
 
 
 def _free(folder: Path) -> int:
     """Bytes that are left to us on a folder's disk."""
-    return shutil.disk_usage(folder).free
+    return _usage(folder).free
+
+
+def _usage(folder: Path):
+    return shutil.disk_usage(next(place for place in (folder, *folder.parents) if place.exists()))
 
 
 def _since(log: Path, start: int) -> str:

@@ -65,7 +65,7 @@ class MySQLBackend(Backend):
         return program and f"embedded ({'fetched' if program.root else 'PATH'}: mysqld {program.version})"
 
     def folder(self) -> Path | None:
-        return None if self._dsn else folder()
+        return None if self._dsn else paths.cache_path("engines", self.name)
 
     def start(self) -> None:
         with self._lock:

