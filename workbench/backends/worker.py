@@ -11,6 +11,7 @@ import fcntl
 import marshal
 import os
 import select
+import signal
 import subprocess
 import sys
 import threading
@@ -23,7 +24,8 @@ from workbench.backends.keeper import ended
 from workbench.errors import EngineError
 
 PIPE_BYTES = 2**20  # so that one side goes on while the other is at work; what Linux allows everybody
-STARTS = 3  # tries
+STARTS = 5  # tries
+KILLED = ended(-signal.SIGKILL)  # by somebody, or for want of memory
 START_WAIT = 30.0  # seconds until a new worker must have said its first word
 
 
@@ -37,7 +39,7 @@ def begin(start: Callable[[], "Worker"], engine: str) -> "Worker":
         try:
             return start()
         except (WorkerGone, TimeoutError, OSError) as error:
-            if not (isinstance(error, WorkerGone) and tries_left):
+            if not (tries_left and KILLED in str(error)):
                 raise EngineError(f"no worker process: {without_paths(error)}", where=engine) from error
     raise AssertionError("unreachable")
 
