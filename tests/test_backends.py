@@ -313,6 +313,19 @@ def test_a_wrong_dsn_is_one_line_without_the_password(monkeypatch, dsn, words):
     assert words in str(caught.value) and "s3cret" not in str(caught.value) and "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [({"password": "s3cret"}, "password authentication failed"), ({"dbname": "nowhere"}, '"nowhere" does not exist')],
+    ids=["wrong-password", "unknown-database"],
+)
+def test_a_server_that_refuses_is_quoted_without_the_password(engines, monkeypatch, change, words):
+    given = psycopg.conninfo.conninfo_to_dict(engines["postgres"][0].dsn("postgres")) | change
+    monkeypatch.setenv(postgres.DSN_VARIABLE, psycopg.conninfo.make_conninfo(**given))
+    with pytest.raises(EngineError, match=words) as caught:
+        get_backend("postgres").start()
+    assert given["password"] not in str(caught.value) and "\n" not in str(caught.value)
+
+
 def test_a_servers_dsn_takes_the_place_of_the_embedded_server(engines, monkeypatch):
     embedded, _, database = engines["postgres"]
     monkeypatch.setenv(postgres.DSN_VARIABLE, embedded.dsn("postgres"))
