@@ -161,14 +161,13 @@ def test_a_failed_start_quotes_the_server(folder):
 
 
 @pytest.mark.parametrize("kills", [1, 9])
-def test_a_server_killed_as_it_starts_is_started_once_more_and_keeps_its_data(folder, tmp_path, kills):
+def test_a_server_killed_as_it_starts_is_started_once_more_and_keeps_its_data(folder, kills):
     assert not server.is_running(folder) or all_end(processes(folder), 6)
     server.acquire(postgres.recipe()).release()
     assert all_end(processes(folder), 6)
-    tmp_path.chmod(0o777)
-    for path in tmp_path.parents[:3]:
-        path.chmod(0o711)
-    script = f'cd {tmp_path}; mkdir $$; [ $(ls | wc -l) -gt {kills} ] || kill -9 $$; exec "$@"'
+    starts = Path(tempfile.mkdtemp(prefix="starts-", dir=folder))
+    starts.chmod(0o777)  # the server's user writes there
+    script = f'cd {starts}; mkdir $$; [ $(ls | wc -l) -gt {kills} ] || kill -9 $$; exec "$@"'
     recipe = postgres.recipe()
     dying = replace(recipe, serve=lambda *places: ["sh", "-c", script, "sh", *recipe.serve(*places)])
     before = (folder / "data").stat().st_ino
@@ -177,7 +176,7 @@ def test_a_server_killed_as_it_starts_is_started_once_more_and_keeps_its_data(fo
     else:
         with pytest.raises(EngineError, match=r"^postgres: the server does not start: the server ended by signal 9$"):
             server.acquire(dying)
-    assert len(list(tmp_path.iterdir())) == 2
+    assert len(list(starts.iterdir())) == 2
     assert (folder / "data").stat().st_ino == before
 
 
