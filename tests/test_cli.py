@@ -280,6 +280,31 @@ def test_what_could_not_be_prepared_is_said_and_is_no_success(here, monkeypatch)
     assert "postgres: not used:" in done.output and "s3cret" not in done.output
 
 
+def test_what_could_not_be_judged_is_said_and_is_no_success(here, monkeypatch):
+    assert workbench(*IMPORT, "good.json").exit_code == 0
+    monkeypatch.setenv("WORKBENCH_POSTGRES_DSN", "postgresql://u:s3cret@127.0.0.1:1/x")
+    done = workbench(*SCORE, "--engines", "sqlite,postgres")
+    assert done.exit_code == 1
+    assert "2 rows judged, 0 kept, 2 could not be judged" in done.stderr
+    assert "postgres could not be used: postgres at 127.0.0.1:1" in done.stderr and "s3cret" not in done.output
+    assert workbench(*SCORE, "--engines", "sqlite").exit_code == 0
+
+
+def test_questions_without_a_gold_are_no_failure(here):
+    (here / "bench" / "questions.json").write_text(json.dumps([QUESTIONS[0], {**QUESTIONS[1], "SQL": None}]))
+    assert workbench(*IMPORT, "good.json").exit_code == 0
+    done = workbench(*SCORE)
+    assert (done.exit_code, "1 could not be judged" in done.stderr) == (0, True)
+
+
+def test_engines_that_cannot_be_started_are_said_and_spare_the_others(monkeypatch):
+    monkeypatch.setenv("WORKBENCH_POSTGRES_DSN", "postgresql://u:s3cret@127.0.0.1:1/x")
+    done = workbench("engines", "start", "postgres", "duckdb")
+    assert done.exit_code == 1
+    assert done.stderr.startswith("workbench: postgres at 127.0.0.1:1: ") and "s3cret" not in done.output
+    assert "duckdb" in done.stdout
+
+
 def test_engines_are_listed_with_what_is_wrong(monkeypatch):
     monkeypatch.setenv("WORKBENCH_POSTGRES_DSN", "postgresql://u:s3cret@127.0.0.1:1/x")
     done = workbench("engines", "--json")

@@ -1,6 +1,8 @@
 """The `workbench` command: one subcommand a step, each a thin call of the function of the same name.
 
-Bad input ends with one line on standard error and exit code 2; a traceback means a bug.
+Exit codes: 0, all that was asked for is done; 1, done but for engines or databases that could not be used, each named on
+a line of its own, and the same command tries those again; 2, nothing could be done, and one line on standard error says
+why. A traceback means a bug.
 """
 
 import contextlib
@@ -77,15 +79,19 @@ json_option = click.option("--json", "is_json", is_flag=True, help="Print JSON."
 @json_option
 def engines(action: str, names: tuple[str, ...], is_json: bool) -> None:
     """List the engines, or start and stop embedded servers that outlive a command."""
+    from workbench.backends import BACKENDS
     from workbench.engines import engine_status, start_engines, stop_engines
 
     chosen = chosen_engines(",".join(names)) if names else None
     if action == "stop":
         print_table(stop_engines(chosen), is_json)
         return
-    if action == "start":
-        start_engines(chosen)
-    print_table(engine_status(chosen), is_json)
+    failed = start_engines(chosen) if action == "start" else {}
+    print_table(engine_status([name for name in chosen or BACKENDS if name not in failed]), is_json)
+    for reason in failed.values():
+        click.echo(f"workbench: {reason}", err=True)
+    if failed:
+        sys.exit(1)
 
 
 @main.command()
@@ -214,12 +220,15 @@ def score(
         return
     chosen = chosen_engines(engines)
     limits = Limits(seconds=seconds) if seconds else None
-    click.echo(score_(run, chosen, limits), err=True)
+    done = score_(run, chosen, limits)
+    click.echo(done, err=True)
     if repeats:
         from workbench.timing import time_pairs
 
         click.echo(f"{time_pairs(run, chosen, repeats, limits).height} right pairs timed", err=True)
     print_table(accuracy(Run.open(run)), is_json)
+    if not done.is_whole:
+        sys.exit(1)
 
 
 def _results_options(command: Callable) -> Callable:
@@ -260,10 +269,17 @@ def figures(name: str, run: str | None, published: bool) -> None:
 @trust_option
 def run_(config: Path) -> None:
     """Run the notebooks for a configuration, from preparing databases to figures."""
+    from workbench.config import read_config
+    from workbench.results import Run
     from workbench.run_notebooks import run_config
+    from workbench.score import is_whole
 
-    for path in run_config(config):
+    given = read_config(config)
+    for path in run_config(given):
         click.echo(path)
+    if not is_whole(Run.open(given.run)):
+        click.echo("workbench: not all could be judged; the same command tries the rest again", err=True)
+        sys.exit(1)
 
 
 def _not_built(name: str, help_text: str) -> None:

@@ -6,6 +6,7 @@ row carries `input_hash`, the hash of all that decides it: a rerun redoes exactl
 """
 
 import contextlib
+import errno
 import fcntl
 import io
 import json
@@ -212,7 +213,17 @@ def write_whole(path: Path, data: bytes, point: str | None = None) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-        raise ResultsError(f"cannot be written: {error.strerror or error}", where=path) from error
+        hint = "free space there and give the same command again" if error.errno == errno.ENOSPC else None
+        raise ResultsError(f"cannot be written: {error.strerror or error}", where=path, hint=hint) from error
+
+
+def write_cached(path: Path, data: bytes) -> str | None:
+    """Write a file that can be made again, so that the work goes on without it; why it could not be, else None."""
+    try:
+        write_whole(path, data)
+    except ResultsError as error:
+        return str(error)
+    return None
 
 
 class Run:

@@ -18,7 +18,7 @@ from string import ascii_lowercase, ascii_uppercase
 
 from workbench import paths
 from workbench.errors import BenchmarkError, MigrationError
-from workbench.results import content_hash, write_whole
+from workbench.results import content_hash, write_cached
 from workbench.schema import Schema, open_read_only
 
 VALUE_BYTES = 256 * 2**20  # the largest single value read; a generated column could ask for any size
@@ -94,14 +94,14 @@ def database_hash(path: str | Path) -> str:
     if not path.is_file():
         raise MigrationError("there is no such database file", where=path)
     files = [file for file in (path, *(_beside(path, suffix) for suffix in ("-wal", "-journal"))) if _size(file)]
-    note = paths.cache_dir("hashes") / content_hash([[str(file), *_stamp(file)] for file in files])
+    note = paths.cache_path("hashes") / content_hash([[str(file), *_stamp(file)] for file in files])
     if note.is_file() and len(known := note.read_text()) == 64:
         return known
     digest = hashlib.sha256()
     for file in files:
         with open(file, "rb") as stream:
             digest.update(hashlib.file_digest(stream, "sha256").digest())
-    write_whole(note, digest.hexdigest().encode())
+    write_cached(note, digest.hexdigest().encode())  # without it the file is read again next time
     return digest.hexdigest()
 
 
@@ -113,7 +113,7 @@ def with_stored_kinds(schema: Schema, path: str | Path) -> Schema:
     except (FileNotFoundError, ValueError):
         schema = schema.with_stored_kinds(path)
         kinds = [[column.stored for column in table.columns] for table in schema.tables]
-        write_whole(note, json.dumps(kinds).encode())
+        write_cached(note, json.dumps(kinds).encode())
         return schema
     tables = [
         replace(table, columns=tuple(replace(one, stored=kind) for one, kind in zip(table.columns, found, strict=True)))
