@@ -111,6 +111,8 @@ QUERIES = {
     "inner name hides outer": "SELECT e.id FROM emp e WHERE e.id IN (SELECT e.id FROM dept e WHERE e.city = 'Oslo')",
     "in list": "SELECT id FROM emp WHERE dept_id IN (1, '2', NULL) AND id NOT IN (1, 2)",
     "in list of text beside numbers": "SELECT id FROM emp WHERE code IN (12, 13), id IN ('1')".replace(", id IN ('1')", ""),
+    "in list that begins with null": "SELECT id, id IN (NULL, 1, dept_id), id NOT IN (NULL, '2') FROM emp",
+    "window over a constant": "SELECT id, RANK() OVER (ORDER BY CAST('12' AS INTEGER)), COUNT(*) OVER (PARTITION BY 'a' ORDER BY 1) FROM emp",
     "in nothing": "SELECT id FROM emp WHERE id IN () OR id NOT IN ()",
     "not in with null": "SELECT id FROM dept WHERE id NOT IN (SELECT dept_id FROM emp)",
     "row in query": "SELECT id FROM emp WHERE (dept_id, salary) IN (SELECT dept_id, MAX(salary) FROM emp GROUP BY dept_id)",
@@ -173,6 +175,8 @@ QUERIES = {
     "in a query by a collation": "SELECT id, COUNT(*) OVER (PARTITION BY name COLLATE NOCASE) FROM emp WHERE name COLLATE NOCASE IN (SELECT UPPER(name) FROM emp)",
     "bare column in having": "SELECT id, name AS n FROM emp GROUP BY id HAVING name > 'B' AND dept_id < 9",
     "texts joined in order": "SELECT GROUP_CONCAT(name, '; ') FROM (SELECT name, id FROM emp WHERE name > '' ORDER BY salary DESC, id DESC)",
+    "division of a text": "SELECT code / 2, (code + 1) / 2 FROM emp",
+    "integers computed with a large constant": "SELECT id + 9223372036854775807 FROM emp",
     "texts joined in order, cut": "SELECT GROUP_CONCAT(id) FROM (SELECT id FROM emp ORDER BY salary DESC, id LIMIT 3)",
     "in a cut query": "SELECT id FROM emp WHERE id IN (SELECT id FROM emp ORDER BY salary DESC, id LIMIT 2) "
     "OR id IN (SELECT bonus FROM emp UNION SELECT 3 ORDER BY 1 LIMIT 4)",
@@ -189,15 +193,18 @@ QUERIES = {
     "times moved": "SELECT DATETIME(hired, '+36 hours'), DATE(hired, '+1 month'), DATE(hired, '-1 year'), DATETIME(hired, '+1.5 days'), "
     "DATE(hired, 'start of year'), STRFTIME('%j %w %H:%M:%S', hired) FROM emp",
     "part of a text": "SELECT SUBSTR(name, id - 3), SUBSTR(name, id - 3, 2), SUBSTR(name, 2, id - 3), SUBSTR(name, 1, INSTR(name, 'n') - 1), "
-    "SUBSTR(name, INSTR(name, 'n') + 1), SUBSTR(name, -3, 2), SUBSTR(name, -9, 8), SUBSTR(name, 0) FROM emp",
+    "SUBSTR(name, INSTR(name, 'n') + 1), SUBSTR(name, -3, 2), SUBSTR(name, -9, 8), SUBSTR(name, 0), "
+    "SUBSTR(name, 3, -2), SUBSTR(name, 2, -5), SUBSTR(name, -1, -2), SUBSTR(name, 0, -2), SUBSTR(name, 0, id) FROM emp",
     "recursive texts": "WITH RECURSIVE c(n, s, d) AS (SELECT 1, 'a', '2020-02-28' UNION ALL "
     "SELECT n + 1, s || 'b' || n, DATE(d, '+1 day') FROM c WHERE n < 4) SELECT * FROM c",
     "many rounds": "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 1500) SELECT COUNT(*), MAX(n) FROM c",
     "order of nulls beside windows": "SELECT id, ROW_NUMBER() OVER (ORDER BY salary NULLS LAST, id), RANK() OVER (ORDER BY bonus DESC NULLS FIRST) FROM emp "
     "ORDER BY salary DESC NULLS FIRST, id",
     "total and filter over a window": "SELECT id, TOTAL(bonus) OVER (ORDER BY id), COUNT(name) FILTER (WHERE id > 2) OVER (ORDER BY id) FROM emp",
+    "arithmetic of ranks": "SELECT id, ROW_NUMBER() OVER (ORDER BY id) - 5, r - 9, -r, r * -1, r % 2 - 1 "
+    "FROM (SELECT id, RANK() OVER (ORDER BY salary) AS r FROM emp)",
     "filters": "SELECT TOTAL(bonus) FILTER (WHERE id > 9), AVG(bonus) FILTER (WHERE id < 3), COUNT(DISTINCT dept_id) FILTER (WHERE id < 5) FROM emp",
-    "bits of a column": "SELECT bonus >> 1, id << 2, bonus & 6, bonus | 1, ~bonus FROM emp",
+    "bits of a column": "SELECT bonus >> 1, id << 2, (id & 3) - 9, bonus & 6, bonus | 1, ~bonus FROM emp",
     "not in, of NULLs on either side": "SELECT id FROM emp WHERE bonus NOT IN (SELECT dept_id FROM emp WHERE dept_id > 9) "
     "AND dept_id NOT IN (SELECT id FROM dept WHERE city = 'Rome') AND id NOT IN (SELECT bonus FROM emp WHERE bonus > 0)",
     "in as a value": "SELECT id, bonus IN (SELECT dept_id FROM emp), id NOT IN (SELECT dept_id FROM emp), dept_id IN (SELECT id FROM dept), "
@@ -211,6 +218,11 @@ QUERIES = {
     "(SELECT COUNT(*) > 2 FROM emp e WHERE e.dept_id = d.id) FROM dept d",
     "correlated beside a filter": "SELECT d.dname, (SELECT COUNT(*) FROM emp e WHERE e.dept_id = d.id) FROM dept d WHERE d.city = 'Oslo'",
     "correlated beside a join": "SELECT e.name, (SELECT COUNT(*) FROM emp x WHERE x.dept_id = d.id) FROM emp e LEFT JOIN dept d ON d.id = e.dept_id",
+    "correlated in a join's condition": "SELECT a.id, d.id FROM emp a JOIN dept d ON d.id = a.dept_id "
+    "AND a.salary = (SELECT MAX(e.salary) FROM emp e WHERE e.dept_id = d.id)",
+    "correlated in having": "SELECT dept_id, COUNT(*) FROM emp e GROUP BY dept_id "
+    "HAVING COUNT(*) > (SELECT COUNT(*) FROM dept d WHERE d.id = e.dept_id)",
+    "query joined with a name of two tables": "SELECT t.id, t.n FROM (SELECT d.id, e.id AS e, e.name AS n FROM emp e JOIN dept d ON d.id = e.dept_id) t",
     "correlated in order": "SELECT d.dname FROM dept d ORDER BY (SELECT COUNT(*) FROM emp e WHERE e.dept_id = d.id) DESC, d.dname",
     "correlated and ordered by its name": "SELECT d.id, (SELECT COUNT(*) FROM emp e WHERE e.dept_id = d.id) AS n FROM dept d ORDER BY n DESC, d.id",
     "correlated in a sum": "SELECT SUM((SELECT COUNT(*) FROM emp e WHERE e.dept_id = d.id)), "
@@ -230,7 +242,7 @@ QUERIES = {
     "counts in arithmetic": "SELECT (COUNT(*) - 10) / 4, (COUNT(*) - 10) % 3, -COUNT(*) / 4, ABS(COUNT(*) - 10), SUM(id = 1) - 5, "
     "MIN(LENGTH(name) - 9), CASE WHEN id > 9 THEN COUNT(*) ELSE -1 END FROM emp",
     "conditions in arithmetic": "SELECT (id = 1) + (id > 0), -(id = 1), (id > 2) * 5, (salary > 1000) = (id < 3), 10 - (bonus IS NULL) FROM emp",
-    "products beyond 64 bits": "SELECT id * 9223372036854775807, SUM(id * bonus), AVG(9223372036854775807) FROM emp GROUP BY id",
+    "products beyond 64 bits": "SELECT id * 3000000000 * 3000000000, SUM(id * bonus), AVG(9223372036854775807) FROM emp GROUP BY id",
     "greatest of NULLs": "SELECT MAX(id, bonus, 3), MIN(salary, bonus), MAX(name, 'B'), COALESCE(MAX(id, bonus), 0) FROM emp",
     "cut by a NULL": "SELECT SUBSTR(name, bonus), SUBSTR(name, 1, bonus), SUBSTR(name, id, bonus), SUBSTR(name, NULL) FROM emp",
     "extremes of NULLs": "SELECT dept_id, name, MAX(bonus) FROM emp WHERE bonus IS NULL GROUP BY dept_id",

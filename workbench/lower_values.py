@@ -55,13 +55,22 @@ def text(value: Expression) -> Expression:
 
 
 def substring(this: Expression, start: Expression, length: Expression | None = None) -> Expression:
-    """A start below 0 counts from the end, a length below 0 takes what is before; constant ones are refused."""
-    if isinstance(length, Literal) and (length.value or 0) < 0:
-        raise UnsupportedError("substring of a negative length outside SQLite")
+    """A start below 0 counts from the end, a length below 0 takes what is before."""
     place = _from_start(this, start)
+    if isinstance(length, Literal) and (length.value or 0) < 0:
+        is_known = isinstance(place, Literal) and place.value is not None
+        place = Literal(place.value + length.value) if is_known else Core("+", (place, length), "integer")
+        length = Literal(-length.value)
+    if isinstance(place, Literal) and place.value is not None and place.value < 1:  # before the first character
+        missing = 1 - place.value
+        if isinstance(length, Literal):
+            length = Literal(max(length.value - missing, 0)) if length.value is not None else length
+        elif length is not None:
+            length = Core("-", (length, Literal(missing)), "integer")
+        place = Literal(1)
     if length is None:
         return Core("cut", (this, place), "text")
-    if _may_be_negative(length) and place in (Literal(0), Literal(1)):  # there is nothing before
+    if _may_be_negative(length) and place == Literal(1):  # there is nothing before
         length = Core("at_least_zero", (length,), "integer")
     elif _may_be_negative(length):
         is_negative = Core("compare", (length, Literal(0)), "condition", "<")
@@ -83,7 +92,7 @@ def _from_start(this: Expression, start: Expression) -> Expression:
 
 
 def _may_be_negative(value: Expression) -> bool:
-    bound = least(value)
+    bound = lower_bound(value)
     return bound is None or bound < 0
 
 
@@ -105,7 +114,7 @@ def constant_integer(value: Expression) -> int | None:
     return None if None in args else _INTEGER_OPERATORS[value.name](*args)
 
 
-def least(value: Expression) -> int | None:
+def lower_bound(value: Expression) -> int | None:
     """A bound that an integer expression is never below, None if none is known."""
     if isinstance(value, Literal):
         return value.value if value.type == "integer" else None
@@ -116,7 +125,7 @@ def least(value: Expression) -> int | None:
     if value.name not in ("+", "-"):
         return None
     first, second = value.args
-    bounds = (least(first), least(second) if value.name == "+" else _negative(second))
+    bounds = (lower_bound(first), lower_bound(second) if value.name == "+" else _negative(second))
     return None if None in bounds else sum(bounds)
 
 

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 _AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX", "ANY_VALUE", "GROUP_CONCAT")
+_RANKS = ("ROW_NUMBER", "RANK", "DENSE_RANK", "NTILE")
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.IntDiv, exp.Mod, exp.Neg)
 
 
 def name_group_keys(tree: exp.Expr) -> None:
@@ -79,6 +81,15 @@ def _in_having(tree: exp.Expr, keys: list[exp.Expr], names: dict[exp.Expr, exp.E
     if is_any:
         return exp.Anonymous(this="MIN", expressions=[tree.expressions[0].copy()])
     return _in_select(tree, keys, "MIN")
+
+
+def sign_ranks(tree: exp.Expr, integer_type: str) -> None:
+    """For engines whose ranks are unsigned, so that computing with them fails below 0."""
+    if not any(not isinstance(part.this, exp.Literal) for part in tree.find_all(*_ARITHMETIC)):
+        return
+    for window in list(tree.find_all(exp.Window)):
+        if isinstance(window.this, exp.Anonymous) and window.this.name in _RANKS:
+            window.replace(exp.Cast(this=window.copy(), to=exp.Var(this=integer_type)))
 
 
 def widen_recursions(tree: exp.Expr, text_type: str) -> None:

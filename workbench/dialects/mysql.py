@@ -8,6 +8,7 @@ only where it stands alone; what is no aggregate is unknown in HAVING; LIMIT is 
 
 import re
 from dataclasses import replace
+from functools import partialmethod
 from typing import ClassVar
 
 from sqlglot import exp
@@ -17,9 +18,9 @@ from workbench.dialects.base import Names, bracketed
 from workbench.dialects.typed import NUMBER, TIME, TIME_OF_DAY, TypedDialect, regex_of_glob
 from workbench.errors import UnsupportedError
 from workbench.lower_aggregates import with_ordered_texts, without_arg_extremes
-from workbench.lower_values import least
-from workbench.plan_expressions import Aggregation, Column, Expression, Literal, Over
-from workbench.select_rewrites import first_select, group_any_values, name_group_keys, widen_recursions
+from workbench.lower_values import lower_bound
+from workbench.plan_expressions import Aggregation, Expression, Literal, Over
+from workbench.select_rewrites import first_select, group_any_values, name_group_keys, sign_ranks, widen_recursions
 
 # information_schema.keywords: reserved
 KEYWORDS = """
@@ -63,16 +64,16 @@ class MySQL(TypedDialect):
     null_order = "small"
     has_values = False
     has_full_join = False
-    aggregate_rewrites = (without_arg_extremes, with_ordered_texts)
+    aggregate_rewrites = (with_ordered_texts, without_arg_extremes)
     no_limit = 2**64 - 1
 
     def sql(self, tree: exp.Expr, is_pretty: bool = False) -> str:
         name_group_keys(tree)
         group_any_values(tree)
+        sign_ranks(tree, self.types["integer"])
         widen_recursions(tree, f"CHAR({_TEXT_SIZE})")
-        for clause in tree.find_all(exp.With):
-            if clause.recursive:
-                first_select(clause.parent).set("hint", exp.Hint(expressions=[exp.Var(this=_DEEP)]))
+        if any(clause.recursive for clause in tree.find_all(exp.With)):
+            first_select(tree).set("hint", exp.Hint(expressions=[exp.Var(this=_DEEP)]))
         for bound in tree.find_all(exp.Limit, exp.Offset):
             if not isinstance(bound.expression, exp.Literal):
                 raise UnsupportedError("a computed limit", where=self.name)
@@ -111,40 +112,32 @@ class MySQL(TypedDialect):
     def core_divide_reals(self, value: Core, names: Names) -> exp.Expr:
         return self.binary(exp.Div, value.args, names)
 
-    def _signed(self, tree: exp.Expr) -> exp.Expr:
+    def write_core(self, value: Core, names: Names) -> exp.Expr:
+        """Bits are unsigned."""
+        tree = super().write_core(value, names)
+        if value.name not in ("&", "|", "~", "<<", ">>"):
+            return tree
         return self.cast(tree.this if isinstance(tree, exp.Paren) else tree, "integer")
-
-    def core_bit_and(self, value: Core, names: Names) -> exp.Expr:
-        return self._signed(super().core_bit_and(value, names))
-
-    def core_bit_or(self, value: Core, names: Names) -> exp.Expr:
-        return self._signed(super().core_bit_or(value, names))
-
-    def core_bit_not(self, value: Core, names: Names) -> exp.Expr:
-        return self._signed(super().core_bit_not(value, names))
-
-    def core_shift_left(self, value: Core, names: Names) -> exp.Expr:
-        return self._signed(super().core_shift_left(value, names))
 
     def core_shift_right(self, value: Core, names: Names) -> exp.Expr:
         """A negative number keeps its sign: ~(~x >> n)."""
-        tree = super().core_shift_right(value, names)
-        this = value.args[0]
+        tree, this = super().core_shift_right(value, names).this, value.args[0]
         if isinstance(this, Literal) and (this.value or 0) >= 0:
-            return self._signed(tree)
-        shifted = tree.this.copy()
-        shifted.set("this", exp.BitwiseNot(this=shifted.this))
+            return tree
+        flipped = exp.BitwiseRightShift(
+            this=exp.BitwiseNot(this=self._within(this, names, 9)), expression=tree.expression.copy()
+        )
         is_negative = exp.LT(this=self._within(this, names, 4), expression=exp.Literal.number(0))
-        negative = exp.BitwiseNot(this=exp.Paren(this=shifted))
-        return self._signed(exp.Case(ifs=[exp.If(this=is_negative, true=negative)], default=tree.this))
+        negative = exp.BitwiseNot(this=exp.Paren(this=flipped))
+        return exp.Case(ifs=[exp.If(this=is_negative, true=negative)], default=tree)
 
     def _rounded(self, value: Core, names: Names) -> exp.Expr:
         """Half away from zero of the decimal digits; SQLite adds a trifle to what it computed, for errors of the last bit."""
-        this, digits = value.args
-        exact = self.cast(self.write(this, names), "numeric")
+        tree, digits = self.write(value.args[0], names), value.args[1]
+        exact: exp.Expr = self.cast(tree, "numeric")
         if not digits.value:
             return self.call("ROUND", [exact])
-        if not isinstance(this, Column | Literal):
+        if not isinstance(tree, exp.Column | exp.Literal):
             exact = exp.Mul(this=exact, expression=exp.Literal.number(_TRIFLE))
         return self.call("ROUND", [exact, self.write(digits, names)])
 
@@ -159,10 +152,9 @@ class MySQL(TypedDialect):
         return self.cast(self.call("TRUNCATE", [self.write(value.args[0], names), exp.Literal.number(0)]), "integer")
 
     def core_integer_of_text(self, value: Core, names: Names) -> exp.Expr:
-        return self.cast(self.write(value.args[0], names), "integer")
+        return self.cast(self.write(value.args[0], names), value.type)
 
-    def core_real_of_text(self, value: Core, names: Names) -> exp.Expr:
-        return self.cast(self.write(value.args[0], names), "real")
+    core_real_of_text = core_integer_of_text
 
     def core_is_number(self, value: Core, names: Names) -> exp.Expr:
         return self._matches(self.write(value.args[0], names), rf"^\s*{NUMBER}\s*$")
@@ -253,23 +245,14 @@ class MySQL(TypedDialect):
         tree, from_end = self._as_text(this, names), _size_from_end(this, start)
         if from_end is not None and not length:
             return self.call("RIGHT", [tree, exp.Literal.number(from_end)])
-        one, place = exp.Literal.number(1), self.write(start, names)
-        before = 1 - start.value if isinstance(start, Literal) else 0 if (least(start) or 0) >= 1 else None
-        lost: exp.Expr = exp.Literal.number(before or 0)
-        if before is None:
-            missing = exp.Sub(this=one.copy(), expression=bracketed(place.copy(), 6))
-            place, lost = self.call("GREATEST", [place, one]), self.call("GREATEST", [missing, exp.Literal.number(0)])
-        elif before > 0:
-            place = one
-        args = [tree, place]
-        for count in length:
-            count = count.args[0] if isinstance(count, Core) and count.name == "at_least_zero" else count
-            if isinstance(count, Literal) and before is not None:
-                args.append(exp.Literal.number(max((count.value or 0) - max(before, 0), 0)))
-            else:
-                size = self._within(count, names, 5)
-                args.append(size if before is not None and before <= 0 else exp.Sub(this=size, expression=lost))
-        return self.call("SUBSTRING", args)
+        sizes = [one.args[0] if isinstance(one, Core) and one.name == "at_least_zero" else one for one in length]
+        place = self.write(start, names)
+        if (lower_bound(start) or 0) >= 1:
+            return self.call("SUBSTRING", [tree, place, *(self.write(size, names) for size in sizes)])
+        one, zero = exp.Literal.number(1), exp.Literal.number(0)
+        missing = self.call("GREATEST", [exp.Sub(this=one, expression=bracketed(place.copy(), 6)), zero])
+        left = [exp.Sub(this=self._within(size, names, 5), expression=missing) for size in sizes]
+        return self.call("SUBSTRING", [tree, self.call("GREATEST", [place, one.copy()]), *left])
 
     def _trimmed(self, value: Core, names: Names, side: str) -> exp.Expr:
         tree = self._as_text(value.args[0], names)
@@ -284,14 +267,9 @@ class MySQL(TypedDialect):
         patterns = {"LEADING": f"^{few}", "TRAILING": rf"{few}\z", "BOTH": rf"^{few}|{few}\z"}
         return self.call("REGEXP_REPLACE", [tree, exp.Literal.string(patterns[side]), exp.Literal.string("")])
 
-    def core_trim(self, value: Core, names: Names) -> exp.Expr:
-        return self._trimmed(value, names, "BOTH")
-
-    def core_ltrim(self, value: Core, names: Names) -> exp.Expr:
-        return self._trimmed(value, names, "LEADING")
-
-    def core_rtrim(self, value: Core, names: Names) -> exp.Expr:
-        return self._trimmed(value, names, "TRAILING")
+    core_trim = partialmethod(_trimmed, side="BOTH")
+    core_ltrim = partialmethod(_trimmed, side="LEADING")
+    core_rtrim = partialmethod(_trimmed, side="TRAILING")
 
     # times
 
@@ -382,10 +360,11 @@ class MySQL(TypedDialect):
         if not isinstance(between, Literal):
             raise UnsupportedError("string_agg with a computed separator", where=self.name)
         tree = self._as_text(this, names)
-        if value.is_distinct:
-            tree = exp.Distinct(expressions=[tree])
-        elif value.order:
+        tree = exp.Distinct(expressions=[tree]) if value.is_distinct else tree
+        if value.order:
             tree = exp.Order(this=tree, expressions=[self.ordered(key, names) for key in value.order])
+        if between == Literal(","):
+            return self.call("GROUP_CONCAT", [tree])
         return exp.GroupConcat(this=tree, separator=exp.Literal.string(between.value or ""))
 
     def write_typedover(self, value: TypedOver, names: Names) -> exp.Expr:
