@@ -23,7 +23,7 @@ from workbench.benchmarks import Benchmark
 from workbench.errors import BenchmarkError, WorkbenchError
 from workbench.paths import cache_dir
 from workbench.plan import Plan, walk_relations
-from workbench.plan_expressions import Literal, walk
+from workbench.plan_expressions import Column, Literal, walk
 from workbench.progress import track
 from workbench.results import write_whole
 from workbench.schema import Schema, Table
@@ -245,10 +245,9 @@ def _literals(plans: Sequence[Plan]) -> dict[str, list]:
                     args = getattr(part, "args", ())
                     if getattr(part, "name", None) not in ("=", "in", "<>"):
                         continue
-                    names = [p.name.lower() for arg in args[:1] for p in walk(arg) if hasattr(p, "alias")]
-                    for value in [arg.value for arg in args[1:] if isinstance(arg, Literal)]:
-                        for name in names:
-                            found.setdefault(name, {})[value] = None
+                    if isinstance(args[0], Column):
+                        values = found.setdefault(args[0].name.lower(), {})
+                        values.update((arg.value, None) for arg in args[1:] if isinstance(arg, Literal))
     return {name: list(values) for name, values in found.items()}
 
 
