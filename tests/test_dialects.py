@@ -12,6 +12,8 @@ import pytest
 from plan_probes import FIXTURE, QUERIES
 
 from workbench.backends import get_backend
+from workbench.backends.mysql import ask
+from workbench.backends.mysql_server import CHARSET, COLLATION, MEANING
 from workbench.core_functions import CORE_FUNCTIONS
 from workbench.dialects import NAMES, get_dialect
 from workbench.errors import EngineError, UnsupportedError
@@ -90,7 +92,19 @@ def _run_postgres(path: Path):
     return lambda sql: connection.execute(sql).fetchall()
 
 
-RUNNERS = {"duckdb": _run_duckdb, "postgres": _run_postgres}
+def _run_mysql(path: Path):
+    backend = get_backend("mysql")
+    try:
+        backend.start()
+    except EngineError as fault:
+        pytest.skip(str(fault))
+    connection = backend.connect(ensure_database(backend, path, path.stem), "reader")
+    settings = ", ".join(f"SESSION {name} = {value}" for name, value in MEANING.items())
+    ask(connection, f"SET NAMES {CHARSET} COLLATE {COLLATION}, {settings}")
+    return lambda sql: ask(connection, sql)
+
+
+RUNNERS = {"duckdb": _run_duckdb, "postgres": _run_postgres, "mysql": _run_mysql}
 
 
 @pytest.mark.parametrize("name", RUNNERS)

@@ -7,7 +7,7 @@ type of what stands in WHERE, ON and CASE WHEN; integer 0 or 1 is its value else
 
 from dataclasses import dataclass
 
-from workbench.plan_expressions import Aggregation, Expression, Over
+from workbench.plan_expressions import Aggregation, Expression, Over, SortKey
 
 # name -> meaning; the type of each result is given where it is made
 CORE_FUNCTIONS = {
@@ -80,9 +80,10 @@ class Core(Expression):
 
 @dataclass(frozen=True)
 class TypedAggregation(Aggregation):
-    """An aggregate over typed values; the type of its result is said."""
+    """An aggregate over typed values; the type of its result is said. order: of a string_agg's rows, where it is made one."""
 
     kind: str = "any"
+    order: tuple[SortKey, ...] = ()
 
     @property
     def type(self) -> str:

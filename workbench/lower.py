@@ -5,6 +5,7 @@ engines hold (what the migration makes of a declared type: schema.declared_kind)
 the only place that knows SQLite's rules: a dialect only maps core functions. The same for every dialect that is not native.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from workbench.core_functions import Core
@@ -31,14 +32,17 @@ from workbench.plan import (
 from workbench.plan_columns import Field, Item, renamed
 from workbench.plan_expressions import Column, Expression
 
+Rewrite = Callable[[Aggregate], Aggregate]
 
-def lower(relation: Relation) -> Relation:
-    """The whole plan's root, lowered."""
-    return Lowering().relation(relation, [])
+
+def lower(relation: Relation, aggregate_rewrites: tuple[Rewrite, ...] = ()) -> Relation:
+    """The whole plan's root, lowered. aggregate_rewrites: what is done to each lowered grouping."""
+    return Lowering(aggregate_rewrites).relation(relation, [])
 
 
 class Lowering:
-    def __init__(self):
+    def __init__(self, aggregate_rewrites: tuple[Rewrite, ...]):
+        self.aggregate_rewrites = aggregate_rewrites
         self.definitions: dict[str, tuple[Field, ...]] = {}
 
     def relation(self, node: Relation, outer: Scope) -> Relation:
@@ -91,7 +95,10 @@ class Lowering:
         below = self.relation(node.input, outer)
         lowering = self._expressions((below,), outer)
         items = tuple(replace(item, value=lowering.aggregation(item.value)) for item in node.items)
-        return Aggregate(below, self._items(node.keys, below, outer), items)
+        lowered = Aggregate(below, self._items(node.keys, below, outer), items)
+        for rewrite in self.aggregate_rewrites:
+            lowered = rewrite(lowered)
+        return lowered
 
     def _window(self, node: Window, outer: Scope) -> Relation:
         below = self.relation(node.input, outer)

@@ -11,10 +11,20 @@ from dataclasses import replace
 
 from workbench.core_functions import Core, TypedAggregation, TypedOver
 from workbench.errors import UnsupportedError
-from workbench.lower_values import NUMBERS, integer, number, numeric_literal, real, text
+from workbench.lower_values import (
+    NUMBERS,
+    constant_integer,
+    constant_time,
+    integer,
+    number,
+    numeric_literal,
+    real,
+    text,
+)
 from workbench.plan import Aggregate, Filter, Project, Relation, Sort, Values, With
 from workbench.plan_columns import Field, Item
 from workbench.plan_expressions import (
+    MAX_INTEGER,
     Aggregation,
     Call,
     Case,
@@ -202,12 +212,26 @@ class Expressions:
         if "null" in types:
             return NULL
         kind = "integer" if types == {"integer"} else "real"
+        if e.name == "/" and self._is_number_of_text(e):
+            raise UnsupportedError("the division of a text, whole or not as its digits are, outside SQLite")
         if e.name == "/":
             name = "divide_integers" if kind == "integer" else "divide_reals"
             return Core(name, args, kind)
         if e.name == "%":
             return Core("modulo", tuple(integer(arg) for arg in args), kind)
-        return Core("negative" if len(args) == 1 else e.name, args, kind)
+        made = Core("negative" if len(args) == 1 else e.name, args, kind)
+        constant = constant_integer(made)
+        if constant is not None and not -MAX_INTEGER - 1 <= constant <= MAX_INTEGER:
+            return replace(made, args=tuple(real(arg) for arg in args), type="real")
+        return made
+
+    def _is_number_of_text(self, e: Expression) -> bool:
+        """Whether it is integer or real row by row, because a text is computed with."""
+        if isinstance(e, Call) and e.name in ("+", "-", "*", "/"):
+            is_open = [self._is_number_of_text(arg) for arg in e.args]
+            parts = zip(e.args, is_open, strict=True)
+            return any(is_open) and all(known or self.value(arg).type != "real" for arg, known in parts)
+        return not isinstance(e, Literal) and self.value(e).type == "text"
 
     def _bits(self, e: Call) -> Expression:
         return Core(e.name, tuple(integer(self.value(arg)) for arg in e.args), "integer")
@@ -331,6 +355,11 @@ class Expressions:
                 raise UnsupportedError("format_date with a computed format outside SQLite")
             form = first.value
         this, *modifiers = [self.value(arg) for arg in args] or [Literal("now")]
+        if all(isinstance(one, Literal) for one in (this, *modifiers)):
+            name, first = ("strftime", [Literal(form)]) if e.name == "format_date" else (e.name, [])
+            constant = constant_time(name, [*first, this, *modifiers])
+            if constant is not None:
+                return constant
         if not all(isinstance(one, Literal) and isinstance(one.value, str) for one in modifiers):
             raise UnsupportedError(f"{e.name} with a computed modifier outside SQLite")
         if this.type != "text":
@@ -399,8 +428,10 @@ def _by_type(word: str, number_: Expression, text_: Expression) -> Expression:
         both = Core("and", tuple(Core("is null", (x,), "condition") for x in (number_, text_)), "condition")
         return both if word == "is" else Core("not", (both,), "condition")
     holds = Core("compare", (Literal(0), Literal(1)), "condition", word)
-    known = Core("and", tuple(Core("is not null", (x,), "condition") for x in (number_, text_)), "condition")
-    return Core("choose", (known, holds), "condition")
+    known = [Core("is not null", (x,), "condition") for x in (number_, text_) if not isinstance(x, Literal)]
+    if not known:
+        return holds
+    return Core("choose", (Core("and", tuple(known), "condition") if len(known) > 1 else known[0], holds), "condition")
 
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>", "is": "is", "is not": "is not"}

@@ -3,7 +3,10 @@
 In and out: lowered expressions of type integer, real, text, blob or null. Constants are turned here and now.
 """
 
+import operator
 import re
+import sqlite3
+from contextlib import closing
 
 from workbench.core_functions import Core
 from workbench.errors import UnsupportedError
@@ -32,6 +35,8 @@ def real(value: Expression) -> Expression:
 
 
 def integer(value: Expression) -> Expression:
+    if isinstance(value, Literal) and value.type in ("text", "real"):
+        return Literal(_computed("CAST(? AS INTEGER)", (value.value,)))
     if value.type == "text":
         return Core("integer_of_text", (value,), "integer")
     if value.type == "real":
@@ -42,11 +47,38 @@ def integer(value: Expression) -> Expression:
 def text(value: Expression) -> Expression:
     if value.type in ("text", "null"):
         return value
-    if isinstance(value, Literal) and isinstance(value.value, int):
-        return Literal(str(value.value))
+    if isinstance(value, Literal) and value.type in NUMBERS:
+        return Literal(_computed("CAST(? AS TEXT)", (value.value,)))
     if value.type in NUMBERS:
         return Core(f"text_of_{value.type}", (value,), "text")
     raise UnsupportedError(f"a {value.type} as text outside SQLite")
+
+
+def constant_time(name: str, args: list[Literal]) -> Literal | None:
+    """A time function's value for constants; None where it depends on the clock or the time zone."""
+    words = {str(arg.value).strip().lower() for arg in args}
+    if words & {"now", "localtime", "utc"}:
+        return None
+    return Literal(_computed(f"{name}({', '.join('?' * len(args))})", tuple(arg.value for arg in args)))
+
+
+def constant_integer(value: Expression) -> int | None:
+    """The integer, of any size, that an expression of constants is; None for all others."""
+    if isinstance(value, Literal):
+        return value.value if value.type == "integer" else None
+    if not isinstance(value, Core) or value.name not in _INTEGER_OPERATORS:
+        return None
+    args = [constant_integer(arg) for arg in value.args]
+    return None if None in args else _INTEGER_OPERATORS[value.name](*args)
+
+
+_INTEGER_OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "negative": operator.neg}
+
+
+def _computed(sql: str, args: tuple) -> int | float | str | None:
+    """What SQLite, whose meaning is wanted, makes of constants."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        return connection.execute(f"SELECT {sql}", args).fetchone()[0]
 
 
 def numeric_literal(constant: str) -> Literal | None:

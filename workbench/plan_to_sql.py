@@ -6,6 +6,9 @@ ORDER BY, LIMIT) evaluates it there, else the open one becomes a query in FROM. 
 expression looks like is the dialect's business. Raises UnsupportedError where the engine cannot reach the meaning.
 """
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from sqlglot import exp
 
 from workbench.dialects import get_dialect
@@ -42,7 +45,7 @@ _SET_KINDS = {"union": exp.Union, "intersect": exp.Intersect, "except": exp.Exce
 def plan_to_sql(plan: Plan, dialect: str = "sqlite", is_pretty: bool = False) -> str:
     """The SQL of a plan. is_pretty: on several lines."""
     writer = Writer(plan, dialect)
-    root = plan.root if writer.dialect.is_native else lower(plan.root)
+    root = plan.root if writer.dialect.is_native else lower(plan.root, writer.dialect.aggregate_rewrites)
     return writer.dialect.sql(writer.query(root, None), is_pretty)
 
 
@@ -137,7 +140,8 @@ class Writer:
             return Select(fields=())
         select = Select(fields=())
         rows = [[self.write(value, select, outer) for value in row] for row in values.rows]
-        if values.names == tuple(f"column{number + 1}" for number in range(len(values.names))):
+        plain = tuple(f"column{number + 1}" for number in range(len(values.names)))
+        if values.names == plain and self.dialect.has_values:
             return self._query(exp.Values(expressions=[exp.Tuple(expressions=row) for row in rows]), values.fields)
         trees = [Select(fields=()).tree(self._aliased(row, values.names)) for row in rows]
         tree = trees[0]
@@ -145,7 +149,7 @@ class Writer:
             tree = exp.Union(this=tree, expression=part, distinct=False)
         return self._query(tree, values.fields)
 
-    def _aliased(self, row: list[exp.Expr], names: tuple[str, ...]) -> list[exp.Expr]:
+    def _aliased(self, row: list[exp.Expr], names: Iterable[str]) -> list[exp.Expr]:
         return [exp.Alias(this=tree, alias=self.dialect.identifier(n)) for tree, n in zip(row, names, strict=True)]
 
     def _query(self, tree: exp.Expr, fields: tuple[Field, ...]) -> Select:
@@ -195,10 +199,28 @@ class Writer:
         has_star = left.has_star and right.has_star
         joined = left.joined(node.fields, {**right.names, **left.names}, has_star)
         on = self.write(node.on, joined, outer) if node.on is not None else None
+        if node.kind == "full" and not self.dialect.has_full_join:
+            return self._full_join(joined, left, right, on)
         side = node.kind.upper() if node.kind in ("left", "right", "full") else None
         kind = None if side else self.dialect.cross_join if on is None else "INNER"
         joined.joins.append(exp.Join(this=right.source, side=side, kind=kind, on=on))
         return joined
+
+    def _full_join(self, joined: Select, left: Select, right: Select, on: exp.Expr) -> Select:
+        """The left join, and the right rows without a partner."""
+        alias = self._free_alias()
+        names = [one.name for one in renamed(joined.fields, alias)]
+        trees = [joined.names[one.key] for one in joined.fields]
+        first = replace(joined, joins=[*left.joins, exp.Join(this=right.source, side="LEFT", on=on)])
+        partner = replace(left, where=[*left.where, on.copy()]).tree([exp.Literal.number(1)])
+        alone = Select(fields=joined.fields, source=right.source.copy(), where=[exp.Not(this=exp.Exists(this=partner))])
+        only = [exp.Null()] * len(left.fields) + [tree.copy() for tree in trees[len(left.fields) :]]
+        sides = [one.tree(self._aliased(row, names)) for one, row in ((first, trees), (alone, only))]
+        union = exp.Union(this=sides[0], expression=sides[1], distinct=False)
+        select = Select(fields=joined.fields, source=exp.Subquery(this=union, alias=self._alias(alias)))
+        for one, name in zip(joined.fields, names, strict=True):
+            select.names.setdefault(one.key, self.dialect.column(alias, name))
+        return select
 
     def _half_join(self, node: Join, left: Select, right: Select, outer: Names | None) -> Select:
         both = Select(fields=left.fields + right.fields, names={**left.names, **right.names})
@@ -299,8 +321,8 @@ class Writer:
             tree = tree if tree is not None else self.write(key.value, select, outer)
             order.append(self.dialect.order_by(tree, key))
         bounds = [self.write(b, select, outer) if b is not None else None for b in (node.limit, node.offset)]
-        if bounds[0] is None and bounds[1] is not None and self.dialect.needs_limit:
-            bounds[0] = exp.Neg(this=exp.Literal.number(1))
+        if bounds[0] is None and bounds[1] is not None and self.dialect.no_limit is not None:
+            bounds[0] = exp.Literal.number(self.dialect.no_limit)
         if is_compound:
             select.query = select.query.copy()
             _bound(select.query, order, *bounds)

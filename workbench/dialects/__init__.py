@@ -8,7 +8,7 @@ from importlib import import_module
 from workbench.dialects.base import Dialect
 from workbench.errors import EngineError
 
-NAMES = ("sqlite", "postgres", "duckdb")
+NAMES = ("sqlite", "postgres", "duckdb", "mysql")
 
 
 def get_dialect(name: str) -> type[Dialect]:

@@ -44,7 +44,7 @@ LEVELS: dict[type, int] = {exp.Or: 1, exp.And: 2, exp.Not: 3}
 LEVELS |= dict.fromkeys((exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.In, exp.Like, exp.Escape), 4)
 LEVELS |= dict.fromkeys((exp.Glob, exp.Between, exp.LT, exp.LTE, exp.GT, exp.GTE), 4)
 LEVELS |= dict.fromkeys((exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseLeftShift, exp.BitwiseRightShift), 5)
-LEVELS |= {exp.Add: 6, exp.Sub: 6, exp.Mul: 7, exp.Div: 7, exp.Mod: 7, exp.DPipe: 8}
+LEVELS |= {exp.Add: 6, exp.Sub: 6, exp.Mul: 7, exp.Div: 7, exp.IntDiv: 7, exp.Mod: 7, exp.DPipe: 8}
 LEVELS |= {exp.Neg: 9, exp.BitwiseNot: 9, exp.Collate: 10}
 _LEFT_GROUPING = (6, 7, 8)  # a - b - c needs no brackets; a = b = c gets them, engines differ
 
@@ -81,7 +81,10 @@ class Dialect:
     functions: ClassVar[dict[str, str]] = {}  # plan function -> the engine's function of the same meaning and order
     is_native: ClassVar[bool] = False  # has SQLite's own semantics: nothing is lowered
     cross_join: ClassVar[str] = "CROSS"
-    needs_limit: ClassVar[bool] = False  # OFFSET only after LIMIT, of which -1 is none
+    no_limit: ClassVar[int | None] = None  # OFFSET only after LIMIT, of which this is none
+    has_full_join: ClassVar[bool] = True
+    has_values: ClassVar[bool] = True  # VALUES (1, 2) stands where a query does
+    aggregate_rewrites: ClassVar[tuple] = ()  # of lower_aggregates.py, for what the engine has no words for
     has_bare_columns: ClassVar[bool] = False  # takes unaggregated columns from the row of the one MIN or MAX
 
     def __init__(self, write_query: Callable):

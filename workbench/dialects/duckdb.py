@@ -33,7 +33,7 @@ class DuckDB(Postgres):
     sqlglot = "duckdb"
     keywords = frozenset(KEYWORDS.split())
     types: ClassVar = Postgres.types | {"real": "DOUBLE"}
-    has_large_nulls = False
+    null_order = "last"
 
     def identifier(self, name: str) -> exp.Identifier:
         return Dialect.identifier(self, name)

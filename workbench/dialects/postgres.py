@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from workbench.core_functions import Core
 from workbench.dialects.base import Names, bracketed
-from workbench.dialects.typed import TypedDialect
+from workbench.dialects.typed import NUMBER, TIME, TIME_OF_DAY, TypedDialect, regex_of_glob
 from workbench.errors import UnsupportedError
 from workbench.plan_expressions import Aggregation, Expression, Literal, SortKey
 
@@ -25,9 +25,6 @@ KEYWORDS = """
     returning right select session_user similar some symmetric system_user table tablesample then to trailing true union
     unique user using variadic verbose when where window with
 """
-_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_TIME = r"^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?$"
-_TIME_OF_DAY = r"^\d\d:\d\d(:\d\d(\.\d+)?)?$"
 _FORMATS = {"Y": "YYYY", "m": "MM", "d": "DD", "H": "HH24", "M": "MI", "S": "SS", "j": "DDD", "f": "SS.MS"}
 
 
@@ -81,17 +78,17 @@ class Postgres(TypedDialect):
         this, pattern = value.args
         if not isinstance(pattern, Literal):
             raise UnsupportedError("GLOB of a computed pattern", where=self.name)
-        return self._matches(self._within(this, names, 4), _regex_of_glob(pattern.value))
+        return self._matches(self._within(this, names, 4), regex_of_glob(pattern.value))
 
     def _matches(self, tree: exp.Expr, pattern: str) -> exp.Expr:
         return exp.RegexpLike(this=tree, expression=exp.Literal.string(pattern))
 
     def core_is_number(self, value: Core, names: Names) -> exp.Expr:
-        return self._matches(self._within(value.args[0], names, 4), rf"^\s*{_NUMBER}\s*$")
+        return self._matches(self._within(value.args[0], names, 4), rf"^\s*{NUMBER}\s*$")
 
     def core_number_of_text(self, value: Core, names: Names) -> exp.Expr:
         this = self.write(value.args[0], names)
-        is_number = self._matches(bracketed(this.copy(), 4), rf"^\s*{_NUMBER}\s*$")
+        is_number = self._matches(bracketed(this.copy(), 4), rf"^\s*{NUMBER}\s*$")
         nan = self.cast(exp.Literal.string("NaN"), "real")
         is_text = exp.Not(this=exp.Is(this=bracketed(this.copy(), 4), expression=exp.Null()))
         return exp.Case(ifs=[exp.If(this=is_number, true=self.cast(this, "real")), exp.If(this=is_text, true=nan)])
@@ -108,7 +105,7 @@ class Postgres(TypedDialect):
         return self.call("SUBSTRING", [tree, exp.Literal.string(pattern)])
 
     def core_real_of_text(self, value: Core, names: Names) -> exp.Expr:
-        return self._leading(value, names, _NUMBER, "real")
+        return self._leading(value, names, NUMBER, "real")
 
     def core_integer_of_text(self, value: Core, names: Names) -> exp.Expr:
         return self._leading(value, names, r"[+-]?\d+", "integer")
@@ -167,7 +164,7 @@ class Postgres(TypedDialect):
             whole = exp.Cast(this=text, to=exp.Var(this="TIMESTAMP"))
             dated = exp.DPipe(this=exp.Literal.string("2000-01-01 "), expression=bracketed(text.copy(), 7), safe=True)
             of_day = exp.Cast(this=dated, to=exp.Var(this="TIMESTAMP"))
-            tests = [self._matches(bracketed(text.copy(), 4), pattern) for pattern in (_TIME, _TIME_OF_DAY)]
+            tests = [self._matches(bracketed(text.copy(), 4), pattern) for pattern in (TIME, TIME_OF_DAY)]
             tree = exp.Case(ifs=[exp.If(this=tests[0], true=whole), exp.If(this=tests[1], true=of_day)])
         for modifier in modifiers:
             tree = self._modified(tree, modifier.value.strip().lower())
@@ -177,9 +174,9 @@ class Postgres(TypedDialect):
         """A constant time; without a date it is of 2000-01-01, and a number would be a Julian day."""
         if re.fullmatch(r"\s*[+-]?[\d.]+\s*", text):
             raise UnsupportedError(f"the Julian day {text!r} as a text", where=self.name)
-        if re.match(_TIME_OF_DAY, text):
+        if re.match(TIME_OF_DAY, text):
             text = f"2000-01-01 {text}"
-        constant = exp.Literal.string(text) if re.match(_TIME, text) else exp.Null()
+        constant = exp.Literal.string(text) if re.match(TIME, text) else exp.Null()
         return exp.Cast(this=constant, to=exp.Var(this="TIMESTAMP"))
 
     def _modified(self, tree: exp.Expr, modifier: str) -> exp.Expr:
@@ -257,17 +254,6 @@ class Postgres(TypedDialect):
 
     def write_arg_min(self, value: Aggregation, names: Names) -> exp.Expr:
         return self._at_extreme(value, names, False)
-
-
-def _regex_of_glob(pattern: str) -> str:
-    """GLOB's *, ? and [...] as a regular expression for the whole text."""
-    parts = []
-    for piece in re.findall(r"\[\^?\]?[^\]]*\]|.", pattern, re.DOTALL):
-        if len(piece) > 1:
-            parts.append(piece.replace("\\", "\\\\"))
-        else:
-            parts.append({"*": ".*", "?": "."}.get(piece, re.escape(piece)))
-    return f"^{''.join(parts)}$"
 
 
 DIALECT = Postgres

@@ -41,7 +41,7 @@ class SQLite(Dialect):
     is_native = True
     cross_join = "INNER"  # CROSS forbids SQLite to reorder the tables
     has_bare_columns = True
-    needs_limit = True
+    no_limit = -1
 
     def write_position(self, value: Call, names: Names) -> exp.Expr:
         return self.call("INSTR", [self.write(arg, names) for arg in reversed(value.args)])

@@ -3,6 +3,7 @@
 In: expressions that `lower.py` made. A dialect inherits this and overrides what its engine does otherwise.
 """
 
+import re
 from typing import ClassVar
 
 from sqlglot import exp
@@ -11,6 +12,11 @@ from workbench.core_functions import Core
 from workbench.dialects.base import BINARY, Dialect, Names, bracketed
 from workbench.errors import UnsupportedError
 from workbench.plan_expressions import Aggregation, Column, Literal, SortKey
+
+# regular expressions, which all engines read alike: an SQL number, times of text
+NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+TIME = r"^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?$"
+TIME_OF_DAY = r"^\d\d:\d\d(:\d\d(\.\d+)?)?$"
 
 
 class TypedDialect(Dialect):
@@ -23,7 +29,7 @@ class TypedDialect(Dialect):
         "first_value": "FIRST_VALUE", "last_value": "LAST_VALUE", "nth_value": "NTH_VALUE", "coalesce": "COALESCE",
     }  # fmt: skip
 
-    has_large_nulls: ClassVar[bool] = True  # NULLs come first when descending and last when ascending; else always last
+    null_order: ClassVar[str] = "large"  # where NULLs are if nothing is said: large, small, or always last
 
     def order_by(self, tree: exp.Expr, key: SortKey) -> exp.Ordered:
         """A count is never NULL, so it needs no word on where NULLs go."""
@@ -31,7 +37,7 @@ class TypedDialect(Dialect):
         if not is_count:
             return super().order_by(tree, key)
         default = exp.Ordered(this=tree, desc=key.is_descending or None)
-        default.set("nulls_first", key.is_descending and self.has_large_nulls)
+        default.set("nulls_first", self.null_order == ("large" if key.is_descending else "small"))
         return default
 
     def cast(self, tree: exp.Expr, kind: str) -> exp.Expr:
@@ -165,7 +171,7 @@ class TypedDialect(Dialect):
 
     def write_total(self, value: Aggregation, names: Names) -> exp.Expr:
         tree = self._filtered(self._aggregate_call("sum", value.args, value.is_distinct, names), value.where, names)
-        return self.call("COALESCE", [tree, self.cast(exp.Literal.number(0), "real")])
+        return self.call("COALESCE", [tree, self.write_literal(Literal(0.0), names)])
 
     def write_collate(self, value, names: Names) -> exp.Expr:
         raise UnsupportedError("a collation that was not lowered", where=self.name)
@@ -182,3 +188,14 @@ def exp_with_plain_numbers(dialect: Dialect, kind: type, args: tuple, names: Nam
         is_plain = isinstance(arg, Literal) and isinstance(other, Column)
         trees.append(Dialect.write_literal(dialect, arg, names) if is_plain else dialect.write(arg, names))
     return kind(this=bracketed(trees[0], 4), expression=bracketed(trees[1], 4))
+
+
+def regex_of_glob(pattern: str) -> str:
+    """GLOB's *, ? and [...] as a regular expression for the whole text."""
+    parts = []
+    for piece in re.findall(r"\[\^?\]?[^\]]*\]|.", pattern, re.DOTALL):
+        if len(piece) > 1:
+            parts.append(piece.replace("\\", "\\\\"))
+        else:
+            parts.append({"*": ".*", "?": "."}.get(piece, re.escape(piece)))
+    return f"^{''.join(parts)}$"

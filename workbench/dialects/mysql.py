@@ -1,0 +1,493 @@
+"""MySQL 8.0.31 or newer, with the types that the migration makes, collation utf8mb4_0900_bin and the sessions' settings.
+
+Seen on 9.7: conditions are the numbers 0 and 1; x / 0 is NULL; 1.5 is a decimal and 1.5e0 a double; SUM and ROUND of
+exact numbers are decimals; ROUND of a double is half to even; bits are unsigned; casts of text read the leading number;
+LOWER folds all letters, and a cast to ASCII makes ? of all other letters; an expression that is a group key is known
+only where it stands alone; what is no aggregate is unknown in HAVING; LIMIT is not allowed directly in IN.
+"""
+
+import re
+from dataclasses import replace
+from typing import ClassVar
+
+from sqlglot import exp
+
+from workbench.core_functions import Core, TypedAggregation, TypedOver
+from workbench.dialects.base import Names, bracketed
+from workbench.dialects.typed import NUMBER, TIME, TIME_OF_DAY, TypedDialect, regex_of_glob
+from workbench.errors import UnsupportedError
+from workbench.lower_aggregates import with_ordered_texts, without_arg_extremes
+from workbench.plan_expressions import Aggregation, Column, Expression, Literal, Over
+
+# information_schema.keywords: reserved
+KEYWORDS = """
+    accessible add all alter analyze and as asc asensitive before between bigint binary blob both by call cascade case
+    change char character check collate column condition constraint continue convert create cross cube cume_dist
+    current_date current_time current_timestamp current_user cursor database databases day_hour day_microsecond
+    day_minute day_second dec decimal declare default delayed delete dense_rank desc describe deterministic distinct
+    distinctrow div double drop dual each else elseif empty enclosed escaped except exists exit explain external false
+    fetch first_value float float4 float8 for force foreign from full fulltext function generated get grant group
+    grouping groups having high_priority hour_microsecond hour_minute hour_second if ignore in index infile inner inout
+    insensitive insert int int1 int2 int3 int4 int8 integer intersect interval into io_after_gtids io_before_gtids is
+    iterate join json_table key keys kill lag last_value lateral lead leading leave left library like limit linear lines
+    load localtime localtimestamp lock long longblob longtext loop low_priority manual master_bind match maxvalue
+    mediumblob mediumint mediumtext middleint minute_microsecond minute_second mod modifies natural no_write_to_binlog
+    not nth_value ntile null numeric of on optimize optimizer_costs option optionally or order out outer outfile over
+    parallel partition percent_rank precision primary procedure purge qualify range rank read read_write reads real
+    recursive references regexp release rename repeat replace require resignal restrict return revoke right rlike row
+    row_number rows schema schemas second_microsecond select sensitive separator set show signal smallint spatial
+    specific sql sql_big_result sql_calc_found_rows sql_small_result sqlexception sqlstate sqlwarning ssl starting stored
+    straight_join system table tablesample terminated then tinyblob tinyint tinytext to trailing trigger true undo union
+    unique unlock unsigned update usage use using utc_date utc_time utc_timestamp values varbinary varchar varcharacter
+    varying virtual when where while window with write xor year_month zerofill
+"""
+_EXACT = "DECIMAL(65, 30)"  # the shortest digits of a double
+_TRIFLE = "1.0000000000000003"  # https://sqlite.org/src/file?name=src/printf.c&ci=version-3.40.1, etFLOAT
+_NO_NUMBER = "-1.7976931348623157e308"  # stands for NaN, which MySQL does not have
+_FORMATS = {"M": "i"} | {letter: letter for letter in "YmdHSjw"}
+_SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
+_AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX", "ANY_VALUE", "GROUP_CONCAT")
+_ROUNDS = 10**6
+_TEXT_SIZE = 16383  # characters of the longest VARCHAR
+
+
+class MySQL(TypedDialect):
+    name = "mysql"
+    sqlglot = "mysql"
+    keywords = frozenset(KEYWORDS.split())
+    types: ClassVar = {
+        "integer": "SIGNED", "real": "DOUBLE", "text": "CHAR", "boolean": "SIGNED", "numeric": _EXACT,
+    }  # fmt: skip
+    functions: ClassVar = TypedDialect.functions | {"any_value": "ANY_VALUE", "position": "LOCATE"}
+    null_order = "small"
+    has_values = False
+    has_full_join = False
+    aggregate_rewrites = (without_arg_extremes, with_ordered_texts)
+    no_limit = 2**64 - 1
+
+    def sql(self, tree: exp.Expr, is_pretty: bool = False) -> str:
+        for select in list(tree.find_all(exp.Select)):
+            _name_group_keys(select)
+        for clause in list(tree.find_all(exp.With)):
+            if clause.recursive:
+                _allow_recursion(clause)
+        for bound in tree.find_all(exp.Limit, exp.Offset):
+            if not isinstance(bound.expression, exp.Literal):
+                raise UnsupportedError("a computed limit", where=self.name)
+        return super().sql(tree, is_pretty)
+
+    # constants and conditions, which are numbers
+
+    def write_literal(self, value: Literal, names: Names) -> exp.Expr:
+        tree = super(TypedDialect, self).write_literal(value, names)
+        if isinstance(value.value, float):
+            number = tree.this if isinstance(tree, exp.Neg) else tree
+            number.set("this", number.name if "e" in number.name else f"{number.name}e0")
+        return tree
+
+    def core_value(self, value: Core, names: Names) -> exp.Expr:
+        return self.write(value.args[0], names)
+
+    def core_none(self, value: Core, names: Names) -> exp.Expr:
+        return exp.Null()
+
+    def core_same(self, value: Core, names: Names) -> exp.Expr:
+        tree = self.binary(exp.NullSafeEQ, value.args, names)
+        return tree if value.word == "is" else exp.Not(this=exp.Paren(this=tree))
+
+    def core_extreme(self, value: Core, names: Names) -> exp.Expr:
+        return self.call(value.word.upper(), [self.write(arg, names) for arg in value.args])
+
+    # numbers
+
+    def nullif_zero(self, value: Expression, names: Names) -> exp.Expr:
+        return self._within(value, names, 7)
+
+    def core_divide_integers(self, value: Core, names: Names) -> exp.Expr:
+        return self.binary(exp.IntDiv, value.args, names)
+
+    def core_divide_reals(self, value: Core, names: Names) -> exp.Expr:
+        return self.binary(exp.Div, value.args, names)
+
+    def _signed(self, tree: exp.Expr) -> exp.Expr:
+        return self.cast(tree.this if isinstance(tree, exp.Paren) else tree, "integer")
+
+    def core_bit_and(self, value: Core, names: Names) -> exp.Expr:
+        return self._signed(super().core_bit_and(value, names))
+
+    def core_bit_or(self, value: Core, names: Names) -> exp.Expr:
+        return self._signed(super().core_bit_or(value, names))
+
+    def core_bit_not(self, value: Core, names: Names) -> exp.Expr:
+        return self._signed(super().core_bit_not(value, names))
+
+    def core_shift_left(self, value: Core, names: Names) -> exp.Expr:
+        return self._signed(super().core_shift_left(value, names))
+
+    def core_shift_right(self, value: Core, names: Names) -> exp.Expr:
+        """A negative number keeps its sign: ~(~x >> n)."""
+        tree = super().core_shift_right(value, names)
+        this = value.args[0]
+        if isinstance(this, Literal) and (this.value or 0) >= 0:
+            return self._signed(tree)
+        shifted = tree.this.copy()
+        shifted.set("this", exp.BitwiseNot(this=shifted.this))
+        is_negative = exp.LT(this=self._within(this, names, 4), expression=exp.Literal.number(0))
+        negative = exp.BitwiseNot(this=exp.Paren(this=shifted))
+        return self._signed(exp.Case(ifs=[exp.If(this=is_negative, true=negative)], default=tree.this))
+
+    def _rounded(self, value: Core, names: Names) -> exp.Expr:
+        """Half away from zero of the decimal digits; SQLite adds a trifle to what it computed, for errors of the last bit."""
+        this, digits = value.args
+        exact = self.cast(self.write(this, names), "numeric")
+        if not digits.value:
+            return self.call("ROUND", [exact])
+        if not isinstance(this, Column | Literal):
+            exact = exp.Mul(this=exact, expression=exp.Literal.number(_TRIFLE))
+        return self.call("ROUND", [exact, self.write(digits, names)])
+
+    def core_round(self, value: Core, names: Names) -> exp.Expr:
+        return self.cast(self._rounded(value, names), "real")
+
+    def core_format(self, value: Core, names: Names) -> exp.Expr:
+        return self.cast(self._rounded(value, names), "text")
+
+    def core_integer_of_real(self, value: Core, names: Names) -> exp.Expr:
+        """The cast alone would round."""
+        return self.cast(self.call("TRUNCATE", [self.write(value.args[0], names), exp.Literal.number(0)]), "integer")
+
+    def core_integer_of_text(self, value: Core, names: Names) -> exp.Expr:
+        return self.cast(self.write(value.args[0], names), "integer")
+
+    def core_real_of_text(self, value: Core, names: Names) -> exp.Expr:
+        return self.cast(self.write(value.args[0], names), "real")
+
+    def core_is_number(self, value: Core, names: Names) -> exp.Expr:
+        return self._matches(self.write(value.args[0], names), rf"^\s*{NUMBER}\s*$")
+
+    def core_number_of_text(self, value: Core, names: Names) -> exp.Expr:
+        this = self.write(value.args[0], names)
+        is_number = self._matches(this.copy(), rf"^\s*{NUMBER}\s*$")
+        is_text = exp.Not(this=exp.Is(this=bracketed(this.copy(), 4), expression=exp.Null()))
+        other = exp.If(this=is_text, true=exp.Literal.number(_NO_NUMBER))
+        return exp.Case(ifs=[exp.If(this=is_number, true=self.cast(this, "real")), other])
+
+    def core_text_of_real(self, value: Core, names: Names) -> exp.Expr:
+        """JSON writes 1000.0, in the shortest digits; SQLite has at most 15 of them."""
+        this = value.args[0]
+        tree = self.write(this, names)
+        if not (isinstance(this, Core) and this.name == "round"):
+            size = self.call("FLOOR", [self.call("LOG10", [self.call("ABS", [tree.copy()])])])
+            digits = exp.Sub(this=exp.Literal.number(14), expression=size)
+            tree = self.call("ROUND", [tree, self.call("COALESCE", [digits, exp.Literal.number(0)])])
+        return self.cast(exp.Cast(this=tree, to=exp.Var(this="JSON")), "text")
+
+    # texts
+
+    def core_join_texts(self, value: Core, names: Names) -> exp.Expr:
+        return self.call("CONCAT", [self._as_text(arg, names) for arg in value.args])
+
+    def _as_text(self, value: Expression, names: Names) -> exp.Expr:
+        """An integer needs no cast where a text is wanted."""
+        is_integer = isinstance(value, Core) and value.name == "text_of_integer"
+        return self.write(value.args[0] if is_integer else value, names)
+
+    def _folded(self, value: Expression, names: Names, case: str) -> exp.Expr:
+        """A text with its ASCII letters in one case: the bytes of others are no letters in tis620."""
+        if isinstance(value, Literal) and isinstance(value.value, str):
+            return exp.Literal.string(getattr(value.value.encode(), case.lower())().decode())
+        as_bytes = exp.Cast(this=self.write(value, names), to=exp.Var(this="BINARY"))
+        folded = self.call(case, [self._converted(as_bytes, "tis620")])
+        return self.cast(exp.Cast(this=folded, to=exp.Var(this="BINARY")), "text")
+
+    def core_fold(self, value: Core, names: Names) -> exp.Expr:
+        return self._folded(value.args[0], names, "LOWER")
+
+    core_lower = core_fold
+
+    def core_upper(self, value: Core, names: Names) -> exp.Expr:
+        return self._folded(value.args[0], names, "UPPER")
+
+    def core_like(self, value: Core, names: Names) -> exp.Expr:
+        this, pattern, *escape = value.args
+        constants = [one.value or "" for one in (pattern, *escape) if isinstance(one, Literal)]
+        is_constant = len(constants) == len(value.args) - 1
+        letters = "".join(constants)
+        if is_constant and letters.isascii() and not re.search("[A-Za-z]", letters):
+            left, right = self._as_text(this, names), self.write(pattern, names)
+        elif is_constant and letters.isascii() and "?" not in letters:
+            # a collation that ignores the case of ASCII letters; all others become ?, which is not in the pattern
+            left, right = self._converted(self._as_text(this, names), "ascii"), self.write(pattern, names)
+        else:
+            left, right = (self._folded(one, names, "LOWER") for one in (this, pattern))
+        tree = exp.Like(this=bracketed(left, 4), expression=bracketed(right, 4))
+        if escape:
+            return exp.Escape(this=tree, expression=self._folded(escape[0], names, "LOWER"))
+        is_plain = is_constant and "\\" not in letters
+        return tree if is_plain else exp.Escape(this=tree, expression=exp.Literal.string(""))
+
+    def _converted(self, tree: exp.Expr, charset: str) -> exp.Expr:
+        return exp.Cast(this=tree, to=exp.Var(this=f"CHAR CHARACTER SET {charset}"))
+
+    def core_glob(self, value: Core, names: Names) -> exp.Expr:
+        this, pattern = value.args
+        if not isinstance(pattern, Literal):
+            raise UnsupportedError("GLOB of a computed pattern", where=self.name)
+        tree = self._as_text(this, names)
+        if re.search(r"[\[%_\\]", pattern.value or ""):
+            return self._matches(tree, regex_of_glob(pattern.value))
+        like = (pattern.value or "").replace("*", "%").replace("?", "_")
+        return exp.Like(this=bracketed(tree, 4), expression=exp.Literal.string(like))
+
+    def _matches(self, tree: exp.Expr, pattern: str) -> exp.Expr:
+        return self.call("REGEXP_LIKE", [tree, *map(exp.Literal.string, (pattern, "cn"))])
+
+    def core_char_length(self, value: Core, names: Names) -> exp.Expr:
+        return self.call("CHAR_LENGTH", [self._as_text(value.args[0], names)])
+
+    def core_cut(self, value: Core, names: Names) -> exp.Expr:
+        this, start, *length = value.args
+        tree, size = self._as_text(this, names), _size_from_end(this, start)
+        if size is not None and not length:
+            return self.call("RIGHT", [tree, exp.Literal.number(size)])
+        one, zero = exp.Literal.number(1), exp.Literal.number(0)
+        if isinstance(start, Literal):
+            place = start.value or 0
+            args = [tree, exp.Literal.number(max(place, 1))]
+            before: exp.Expr | None = exp.Literal.number(1 - place) if place < 1 else None
+        else:
+            written = self.write(start, names)
+            args = [tree, self.call("GREATEST", [written, one])]
+            before = exp.Sub(this=one.copy(), expression=args[1].expressions[0].copy())
+            before = self.call("GREATEST", [exp.Sub(this=one, expression=exp.Paren(this=written.copy())), zero])
+        for count in length:
+            if before is None:
+                args.append(self.write(count, names))
+            elif isinstance(count, Literal) and isinstance(before, exp.Literal):
+                args.append(exp.Literal.number(max((count.value or 0) - int(before.name), 0)))
+            else:
+                args.append(exp.Sub(this=exp.Paren(this=self.write(count, names)), expression=before))
+        return self.call("SUBSTRING", args)
+
+    def _trimmed(self, value: Core, names: Names, side: str) -> exp.Expr:
+        tree = self._as_text(value.args[0], names)
+        letters = value.args[1] if len(value.args) > 1 else Literal(" ")
+        if not isinstance(letters, Literal):
+            raise UnsupportedError("trim of computed characters", where=self.name)
+        if len(letters.value or "") < 2:
+            is_plain = letters.value == " " and side == "BOTH"
+            return exp.Trim(
+                this=tree, **({} if is_plain else {"position": side, "expression": self.write(letters, names)})
+            )
+        few = "[" + re.sub(r"([\\\]\[^&-])", r"\\\1", letters.value) + "]+"
+        patterns = {"LEADING": f"^{few}", "TRAILING": rf"{few}\z", "BOTH": rf"^{few}|{few}\z"}
+        return self.call("REGEXP_REPLACE", [tree, exp.Literal.string(patterns[side]), exp.Literal.string("")])
+
+    def core_trim(self, value: Core, names: Names) -> exp.Expr:
+        return self._trimmed(value, names, "BOTH")
+
+    def core_ltrim(self, value: Core, names: Names) -> exp.Expr:
+        return self._trimmed(value, names, "LEADING")
+
+    def core_rtrim(self, value: Core, names: Names) -> exp.Expr:
+        return self._trimmed(value, names, "TRAILING")
+
+    # times
+
+    def _moment(self, value: Core, names: Names) -> exp.Expr:
+        """The time that a text and modifiers mean, NULL where the text is no time: the server would read many more."""
+        this, *modifiers = value.args
+        if isinstance(this, Literal) and this.value == "now":
+            tree: exp.Expr = self.call("UTC_TIMESTAMP", [exp.Literal.number(3)])
+        elif isinstance(this, Literal):
+            tree = self._constant_moment(this.value)
+        else:
+            text = self.write(this, names)
+            whole, of_day = (
+                self.call("REGEXP_SUBSTR", [text.copy(), exp.Literal.string(p)]) for p in (TIME, TIME_OF_DAY)
+            )
+            tree = self.call("COALESCE", [whole, self.call("CONCAT", [exp.Literal.string("2000-01-01 "), of_day])])
+        for modifier in modifiers:
+            tree = self._modified(tree, modifier.value.strip().lower())
+        return tree
+
+    def _constant_moment(self, text: str) -> exp.Expr:
+        """A constant time; without a date it is of 2000-01-01, and a number would be a Julian day."""
+        if re.fullmatch(r"\s*[+-]?[\d.]+\s*", text):
+            raise UnsupportedError(f"the Julian day {text!r} as a text", where=self.name)
+        text = f"2000-01-01 {text}" if re.match(TIME_OF_DAY, text) else text
+        return exp.Literal.string(text) if re.match(TIME, text) else exp.Null()
+
+    def _formatted(self, moment: exp.Expr, form: str) -> exp.Expr:
+        return self.call("DATE_FORMAT", [moment, exp.Literal.string(form)])
+
+    def _modified(self, tree: exp.Expr, modifier: str) -> exp.Expr:
+        starts = {"start of day": "%Y-%m-%d", "start of month": "%Y-%m-01", "start of year": "%Y-01-01"}
+        if modifier in starts:
+            return self._formatted(tree, starts[modifier])
+        found = re.fullmatch(r"([+-]?\d+(?:\.\d+)?) (day|hour|minute|second|month|year)s?", modifier)
+        if not found or (found[2] in ("month", "year") and "." in found[1]):
+            raise UnsupportedError(f"the time modifier {modifier!r}", where=self.name)
+        size, unit = found[1].lstrip("+"), found[2]
+        if "." in size:
+            size, unit = repr(float(size) * _SECONDS[unit]), "second"
+        moved = self._later(tree, exp.Literal.number(size), unit)
+        if unit not in ("month", "year"):
+            return moved
+        # SQLite keeps the day's number, which may run over: Jan 31 + 1 month is Mar 2 or 3
+        lost = exp.Sub(this=self.call("DAYOFMONTH", [tree.copy()]), expression=self.call("DAYOFMONTH", [moved.copy()]))
+        return self._later(moved, exp.Paren(this=lost), "day")
+
+    def _later(self, tree: exp.Expr, size: exp.Expr, unit: str) -> exp.Expr:
+        """DATE_ADD also of a text, from which it makes one again."""
+        return exp.Add(this=tree, expression=exp.Interval(this=size, unit=exp.Var(this=unit.upper())))
+
+    def core_day(self, value: Core, names: Names) -> exp.Expr:
+        moment, parts = self._moment(value, names), []
+        for run, code in re.findall(r"((?:%[YmdHMSjw%]|[^%])+)|(%.?)", value.word):
+            if code == "%s":
+                parts.append(self._since_1970("SECOND", moment))
+            elif code == "%f":
+                seconds = self._formatted(moment.copy(), "%S.%f")
+                parts.append(self.call("LEFT", [seconds, exp.Literal.number(6)]))
+            elif code:
+                raise UnsupportedError(f"the time format {code}", where=self.name)
+            else:
+                form = re.sub("%([^%])", lambda found: f"%{_FORMATS[found[1]]}", run)
+                parts.append(self._formatted(moment.copy(), form))
+        if len(parts) == 1:
+            return self.cast(parts[0], "text") if value.word == "%s" else parts[0]
+        return self.call("CONCAT", parts or [exp.Literal.string("")])
+
+    def _since_1970(self, unit: str, moment: exp.Expr) -> exp.Expr:
+        return self.call("TIMESTAMPDIFF", [exp.Var(this=unit), exp.Literal.string("1970-01-01"), moment.copy()])
+
+    def core_julian(self, value: Core, names: Names) -> exp.Expr:
+        """As SQLite does it: whole milliseconds since the first day over those of a day."""
+        micro = self._since_1970("MICROSECOND", self._moment(value, names))
+        milli = exp.IntDiv(this=micro, expression=exp.Literal.number(1000))
+        whole = exp.Paren(this=exp.Add(this=milli, expression=exp.Literal.number(210866760000000)))
+        return exp.Paren(this=exp.Div(this=whole, expression=exp.Literal.number("86400000e0"), typed=True, safe=True))
+
+    # aggregates and windows
+
+    def write_typedaggregation(self, value: TypedAggregation, names: Names) -> exp.Expr:
+        return self.write_aggregation(self._unfiltered(value), names)
+
+    def _unfiltered(self, value: Aggregation | Over) -> Aggregation | Over:
+        """There is no FILTER: the function sees NULL for the other rows."""
+        if value.where is None:
+            return value
+        if value.name in ("any_value", "arg_min", "arg_max"):
+            raise UnsupportedError(f"{value.name} of chosen rows", where=self.name)
+        this = value.args[0] if value.args else Literal(1)
+        chosen = Core("choose", (value.where, this), this.type)
+        return replace(value, args=(chosen, *value.args[1:]), where=None)
+
+    def write_string_agg(self, value: TypedAggregation, names: Names) -> exp.Expr:
+        this, *separator = value.args
+        between = separator[0] if separator else Literal(",")
+        if not isinstance(between, Literal):
+            raise UnsupportedError("string_agg with a computed separator", where=self.name)
+        tree = self._as_text(this, names)
+        if value.is_distinct:
+            tree = exp.Distinct(expressions=[tree])
+        elif value.order:
+            tree = exp.Order(this=tree, expressions=[self.ordered(key, names) for key in value.order])
+        return exp.GroupConcat(this=tree, separator=exp.Literal.string(between.value or ""))
+
+    def write_typedover(self, value: TypedOver, names: Names) -> exp.Expr:
+        frame = value.frame
+        if frame is not None and (frame.unit == "groups" or frame.exclude != "no others"):
+            what = frame.unit if frame.unit == "groups" else f"exclude {frame.exclude}"
+            raise UnsupportedError(f"a window's frame with {what}", where=self.name)
+        value = self._unfiltered(value)
+        if value.name != "total":
+            return self.write_over(value, names)
+        return self.call("COALESCE", [self.write_over(replace(value, name="sum"), names), exp.Literal.number("0e0")])
+
+    # queries
+
+    def write_inquery(self, value, names: Names) -> exp.Expr:
+        tree = super().write_inquery(value, names)
+        inner = tree.args["query"].this
+        if inner.args.get("limit"):
+            source = exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("limited")))
+            tree.args["query"].set("this", exp.Select(expressions=[exp.Star()]).from_(source))
+        return tree
+
+
+def _size_from_end(this: Expression, start: Expression) -> int | None:
+    """n where start is the place of the n-th character from the end, as `lower` writes it."""
+    match start:
+        case Core(
+            name="+",
+            args=(
+                Core(name="+", args=(Core(name="char_length", args=(text,)), Literal(value=int(size)))),
+                Literal(value=1),
+            ),
+        ) if text == this:
+            return -size
+    return None
+
+
+def _name_group_keys(select: exp.Select) -> None:
+    """Where a group key that is no column stands inside another expression, any of the group's values is read.
+
+    In HAVING nothing but columns, aggregates and names of the select list is known.
+    """
+    group, having, order = (select.args.get(part) for part in ("group", "having", "order"))
+    keys = (
+        [key for key in group.expressions if key.find(exp.Column) and not isinstance(key, exp.Column)] if group else []
+    )
+    outputs = {
+        one.this: exp.column(one.args["alias"].copy()) for one in select.expressions if isinstance(one, exp.Alias)
+    }
+
+    def known(tree: exp.Expr, name: str) -> exp.Expr:
+        is_window = isinstance(tree.parent, exp.Window) and tree.arg_key == "this"
+        if tree in keys:
+            return exp.Anonymous(this=name, expressions=[tree.copy()])
+        if isinstance(tree, exp.Select) or (_is_aggregate(tree) and not is_window):
+            return tree.copy()  # and what is inside stays
+        return tree
+
+    def in_having(tree: exp.Expr) -> exp.Expr:
+        is_any = isinstance(tree, exp.Anonymous) and tree.name == "ANY_VALUE"
+        if (is_any or tree in keys) and tree in outputs:
+            return outputs[tree].copy()
+        return exp.Anonymous(this="MIN", expressions=[tree.expressions[0].copy()]) if is_any else known(tree, "MIN")
+
+    if having is not None:
+        having.set("this", having.this.transform(in_having))
+    places = [one.this if isinstance(one, exp.Alias) else one for one in select.expressions]
+    places += [one.this for one in order.expressions] if order is not None else []
+    for place in places if keys else ():
+        if place not in keys:
+            place.replace(place.transform(known, "ANY_VALUE"))
+
+
+def _is_aggregate(tree: exp.Expr) -> bool:
+    return isinstance(tree, exp.GroupConcat) or (isinstance(tree, exp.Anonymous) and tree.name in _AGGREGATES)
+
+
+def _allow_recursion(clause: exp.With) -> None:
+    """A recursive query's columns are as wide as its first row's, and it ends after 1000 rounds if nothing is said."""
+    main = clause.parent
+    while isinstance(main, exp.SetOperation):
+        main = main.this
+    main.set("hint", exp.Hint(expressions=[exp.Var(this=f"SET_VAR(cte_max_recursion_depth = {_ROUNDS})")]))
+    for definition in clause.expressions:
+        start = definition.this
+        while isinstance(start, exp.SetOperation):
+            start = start.this
+        if start is definition.this or not isinstance(start, exp.Select):
+            continue
+        for one in start.expressions:
+            tree = one.this if isinstance(one, exp.Alias) else one
+            is_text = isinstance(tree, exp.Literal) and tree.is_string
+            if is_text or (isinstance(tree, exp.Anonymous) and tree.name == "CONCAT"):
+                tree.replace(exp.Cast(this=tree.copy(), to=exp.Var(this=f"CHAR({_TEXT_SIZE})")))
+
+
+DIALECT = MySQL

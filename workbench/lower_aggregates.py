@@ -1,0 +1,92 @@
+"""Aggregates that depend on the order of rows, for engines that have no words for it: the order becomes a column.
+
+In and out: an `Aggregate` that `lower.py` made. A dialect lists what it needs in `aggregate_rewrites`.
+"""
+
+from dataclasses import replace
+
+from workbench.core_functions import TypedAggregation, TypedOver
+from workbench.plan import Aggregate, As, Filter, Item, Project, Relation, Sort, Window
+from workbench.plan_expressions import Column, Exists, Expression, InQuery, SortKey, Subquery, walk
+
+
+def without_arg_extremes(node: Aggregate) -> Aggregate:
+    """arg_max(x, by) -> any value of FIRST_VALUE(x) OVER (PARTITION BY the keys ORDER BY by DESC)."""
+    keys, items, windows = tuple(key.value for key in node.keys), [], []
+    taken = {one.name.lower() for one in node.input.fields}
+    for item in node.items:
+        call = item.value
+        if call.name not in ("arg_min", "arg_max") or call.where is not None:
+            items.append(item)
+            continue
+        this, by = call.args
+        name = _free_name(f"{item.name}_at_{call.name[4:]}", taken)
+        order = (SortKey(by, call.name == "arg_max", False),)
+        windows.append(Item(TypedOver("first_value", (this,), keys, order, kind=this.type), name, item.alias))
+        column = Column(item.alias, name, this.type, this.affinity, this.collation)
+        items.append(replace(item, value=TypedAggregation("any_value", (column,), kind=this.type)))
+    if not windows:
+        return node
+    below = Window(node.input, tuple(windows))
+    return Aggregate(_only(below, (*keys, *(item.value for item in items))), node.keys, tuple(items))
+
+
+def with_ordered_texts(node: Aggregate) -> Aggregate:
+    """string_agg over sorted rows -> string_agg ordered by the rows' number."""
+    if not any(item.value.name == "string_agg" and not item.value.is_distinct for item in node.items):
+        return node
+    found = _numbered(node.input)
+    if found is None:
+        return node
+    below, column = found
+    order = (SortKey(column),)
+    items = [
+        replace(item, value=replace(item.value, order=order)) if item.value.name == "string_agg" else item
+        for item in node.items
+    ]
+    return Aggregate(below, node.keys, tuple(items))
+
+
+def _numbered(node: Relation) -> tuple[Relation, Column] | None:
+    """The relation with a column more, its rows' number in the order that a sort below gave them; None without sort."""
+    if isinstance(node, Sort):
+        if not node.keys:
+            return None
+        name = _free_name("place", {one.name.lower() for one in node.fields})
+        call = TypedOver("row_number", (), (), node.keys, kind="integer")
+        below: Relation = Window(node.input, (Item(call, name),))
+        column = Column(None, name, "integer", None)
+        is_cut = node.limit is not None or node.offset is not None
+        return (Sort(below, (SortKey(column),), node.limit, node.offset) if is_cut else below), column
+    if not isinstance(node, Filter | Project | As):
+        return None
+    found = _numbered(node.input)
+    if found is None:
+        return None
+    below, column = found
+    if isinstance(node, Filter):
+        return replace(node, input=below), column
+    if isinstance(node, Project):
+        return Project(below, (*node.items, Item.keep(column))), column
+    renamed = replace(node, input=below, names=(*node.names, column.name) if node.names else ())
+    return renamed, renamed.fields[-1].column()
+
+
+def _only(below: Relation, values: tuple[Expression, ...]) -> Relation:
+    """Only the columns that these expressions read."""
+    parts = [part for value in values for part in walk(value)]
+    if any(isinstance(part, Subquery | InQuery | Exists) for part in parts):
+        return below  # they may read any column
+    read = {(one.alias.lower() if one.alias else None, one.name.lower()) for one in parts if isinstance(one, Column)}
+    kept = [one for one in below.fields if one.key in read]
+    return Project(below, tuple(Item.keep(one.column()) for one in kept))
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    name = base = name.replace(".", "_")
+    count = 1
+    while name.lower() in taken:
+        count += 1
+        name = f"{base}_{count}"
+    taken.add(name.lower())
+    return name
