@@ -76,18 +76,19 @@ class Relation:
 
 @dataclass(frozen=True)
 class Scan(Relation):
-    """All rows of a table. has_rowid: its row number is given too, as the last column."""
+    """All rows of a table. has_rowid: its row number is given too, as the last column. never_null: names of columns."""
 
     table: str
     alias: str
     columns: tuple[Field, ...]
     has_rowid: bool = False
+    never_null: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, table: Table, alias: str | None = None, has_rowid: bool = False) -> "Scan":
         alias = check_alias(alias or table.name.replace(".", "_"))
         columns = tuple(Field(alias, column.name, column.kind, column.affinity) for column in table.columns)
-        return cls(table.name, alias, columns, has_rowid)
+        return cls(table.name, alias, columns, has_rowid, table.never_null)
 
     inputs = ()
 

@@ -15,6 +15,7 @@ from workbench.dialects import get_dialect
 from workbench.dialects.base import Names
 from workbench.errors import UnsupportedError
 from workbench.lower import lower
+from workbench.lower_correlated import never_null
 from workbench.plan import (
     Aggregate,
     As,
@@ -53,10 +54,10 @@ class Writer:
     """Folds the operators of one plan. `visit_<Operator>`: relation and the names around it in, Select out."""
 
     def __init__(self, plan: Plan, dialect: str):
-        self.dialect = get_dialect(dialect)(self.query)
-        self.aliases = {
-            one.alias.lower() for relation in walk_relations(plan.root) for one in relation.fields if one.alias
-        }
+        self.dialect = get_dialect(dialect)(self.query, never_null(plan.root))
+        relations = list(walk_relations(plan.root))
+        self.aliases = {one.alias.lower() for relation in relations for one in relation.fields if one.alias}
+        self.stored = {one.name.lower() for relation in relations if isinstance(relation, Scan) for one in relation.fields}
 
     def query(self, relation: Relation, outer: Names | None) -> exp.Expr:
         """A whole query's tree, its columns under the names that the relation gives them."""
@@ -341,7 +342,9 @@ class Writer:
         found = select.names.get(_key(inner))
         if found is None:
             return None
-        tree = found.copy() if isinstance(found, exp.Column) else self.dialect.column(None, inner.name)
+        is_hidden = self.dialect.columns_hide_aliases and inner.name.lower() in self.stored and not select.is_distinct
+        is_same = isinstance(found, exp.Column) or is_hidden
+        tree = found.copy() if is_same else self.dialect.column(None, inner.name)
         if inner is value:
             return tree
         return self.dialect.write(value, Names({_key(inner): tree}))

@@ -92,6 +92,16 @@ class Table:
     foreign_keys: tuple[ForeignKey, ...] = ()
     natural_name: str | None = None
 
+    @property
+    def never_null(self) -> frozenset[str]:
+        """Names of columns that SQLite lets hold no NULL: declared NOT NULL, or the row number's other name."""
+        found = {column.name for column in self.columns if not column.is_nullable}
+        if len(self.primary_key) == 1:
+            found |= {
+                one.name for one in self.columns if one.name in self.primary_key and one.type.upper() == "INTEGER"
+            }
+        return frozenset(found)
+
     def column(self, name: str) -> Column | None:
         """The column of a name, in any case, or None."""
         return next((column for column in self.columns if _same(column.name, name)), None)

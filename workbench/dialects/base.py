@@ -85,11 +85,15 @@ class Dialect:
     has_full_join: ClassVar[bool] = True
     has_values: ClassVar[bool] = True  # VALUES (1, 2) stands where a query does
     aggregate_rewrites: ClassVar[tuple] = ()  # of lower_aggregates.py, for what the engine has no words for
+    columns_hide_aliases: ClassVar[bool] = False  # in ORDER BY a name is a table's column first
     has_bare_columns: ClassVar[bool] = False  # takes unaggregated columns from the row of the one MIN or MAX
 
-    def __init__(self, write_query: Callable):
-        """write_query(relation, names): a subquery's tree, given what the columns around it are."""
-        self.write_query = write_query
+    def __init__(self, write_query: Callable, never_null: frozenset[tuple]):
+        """write_query(relation, names): a subquery's tree, given what the columns around it are.
+
+        never_null: the keys of the columns that hold no NULL.
+        """
+        self.write_query, self.never_null = write_query, never_null
 
     def identifier(self, name: str) -> exp.Identifier:
         is_plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() not in self.keywords
