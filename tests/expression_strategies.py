@@ -29,7 +29,16 @@ NUMERIC = ("integer", "real", "number", "loose")
 TEXTUAL = ("text", "date", "digits")
 COMPARISONS = ("=", "<", ">", "<>", "<=", ">=", "is", "is not")
 FORMATS = ("%Y", "%m", "%d", "%Y-%m", "%H:%M", "%j", "%w", "%s", "%Y-%m-%d %H:%M:%S", "%M", "%S")
-MODIFIERS = ("+1 day", "start of month", "-1 month", "+1 year", "start of year", "+90 minutes", "-2 hours", "start of day")
+MODIFIERS = (
+    "+1 day",
+    "start of month",
+    "-1 month",
+    "+1 year",
+    "start of year",
+    "+90 minutes",
+    "-2 hours",
+    "start of day",
+)
 PATTERNS = ("%a%", "a%", "_", "%", "A_", "%b ", "5!%", "", "%ä%", "1%", "it's")
 GLOBS = ("*a*", "a*", "?", "[a-c]*", "*[0-9]*", "[^a]*", "*")
 
@@ -47,7 +56,9 @@ class Value:
 class Expressions:
     """Draws expressions. below: the source of choices. here: the columns at this place; query: draws a subquery, None where there can be none."""
 
-    def __init__(self, below: Callable, here: Sequence[Value], query: Callable | None = None, outer: Sequence[Value] = ()):
+    def __init__(
+        self, below: Callable, here: Sequence[Value], query: Callable | None = None, outer: Sequence[Value] = ()
+    ):
         self.below, self.here, self.query, self.outer = below, list(here), query, list(outer)
 
     def pick(self, choices: Sequence):
@@ -72,7 +83,9 @@ class Expressions:
         return made if made.is_stable else self.constant(kind)
 
     def any(self, depth: int) -> Value:
-        return self.value(self.pick(("integer", "text", "real", "date", "condition", "number", "loose", "digits")), depth)
+        return self.value(
+            self.pick(("integer", "text", "real", "date", "condition", "number", "loose", "digits")), depth
+        )
 
     def constant(self, kind: str) -> Value:
         if self.chance(6):
@@ -113,7 +126,9 @@ class Expressions:
         elif form == "*":
             e = Call(form, (self.value("integer", depth).e, self._small()))
         elif form == "cast":
-            e = Cast(self.value(self.pick(("real", "text", "number", "loose", "digits", "integer")), depth).e, "integer")
+            e = Cast(
+                self.value(self.pick(("real", "text", "number", "loose", "digits", "integer")), depth).e, "integer"
+            )
         elif form in ("char_length", "unicode"):
             e = Call(form, (self.textual(depth).e,))
         elif form == "position":
@@ -131,7 +146,9 @@ class Expressions:
         return Value(e, "integer")
 
     def _real(self, depth: int) -> Value:
-        form = self.pick(("+", "round", "cast", "/", "-", "*", "choice", "julianday", "abs", "mathematics", "neg", "query"))
+        form = self.pick(
+            ("+", "round", "cast", "/", "-", "*", "choice", "julianday", "abs", "mathematics", "neg", "query")
+        )
         if form == "choice":
             return self._choice("real", depth)
         if form == "query":
@@ -194,14 +211,18 @@ class Expressions:
         elif form == "cast":
             e = Cast(self.textual(depth).e, "text")
         elif form == "replace":
-            e = Call(form, (self.textual(depth).e, *(Literal(self.pick(("a", "", "b", "1", "ab"))) for _ in range(2))))
+            pattern = self.pick(("a", "b", "", "1", "ab"))
+            this = self.textual(depth) if pattern else self.value("text", depth)  # a number stays one without a pattern
+            e = Call(form, (this.e, Literal(pattern), Literal(self.pick(("a", "", "b", "1")))))
         elif form == "trim":
             characters = self.pick(((), (Literal("a "),), (Literal(" "),), (Literal("12"),)))
             e = Call(self.pick(("trim", "ltrim", "rtrim")), (self.textual(depth).e, *characters))
         elif form == "format_date":
             e = Call(form, (Literal(self.pick(FORMATS)), self.value("date", depth).e))
         elif form == "format":
-            e = Call(form, (Literal(self.pick(("%.2f", "%.0f", "%.1f%%", "%d", "<%.3f>"))), self._plain_number(depth).e))
+            e = Call(
+                form, (Literal(self.pick(("%.2f", "%.0f", "%.1f%%", "%d", "<%.3f>"))), self._plain_number(depth).e)
+            )
         elif form == "char":
             e = Call(form, (Literal(65), Literal(228)))
         elif form == "date":
@@ -275,7 +296,10 @@ class Expressions:
 
     def _condition_cross(self, depth: int) -> Expression:
         """A number beside a text: affinities decide."""
-        sides = [self.value(self.pick(("digits", "text")), depth).e, self.numeric(depth, ("integer", "real", "number")).e]
+        sides = [
+            self.value(self.pick(("digits", "text")), depth).e,
+            self.numeric(depth, ("integer", "real", "number")).e,
+        ]
         return Call(self.pick(COMPARISONS), tuple(sides if self.chance(50) else sides[::-1]))
 
     def _condition_mixed(self, depth: int) -> Expression:

@@ -43,7 +43,21 @@ KINDS = (
     ("TEXT", "digits", ("1", "2", "12", "3", "0", "-7")),
 )
 NAMES = ("n", "name", "City", "kind", "Val", "k2", "total_x", "flag")
-ODD_NAMES = ("order", "two words", "x.y", "Größe", "it's", 'a"b', "100%", "select", "a-b", "rank", "Group", "1st", "`t`")
+ODD_NAMES = (
+    "order",
+    "two words",
+    "x.y",
+    "Größe",
+    "it's",
+    'a"b',
+    "100%",
+    "select",
+    "a-b",
+    "rank",
+    "Group",
+    "1st",
+    "`t`",
+)
 TABLES = ("t", "Emp", "dept", "sales", "log", "empty")
 ODD_TABLES = ("order", "my table", "Über", "user", "t-1", "x.y")
 

@@ -112,7 +112,10 @@ class Plans:
             names = tuple(f"column{n + 1}" for n in range(len(kinds)))
             names = tuple(self.name(make) for _ in kinds) if make.chance(40) else names
             relation = Values(tuple(tuple(value.e for value in row) for row in made), names)
-            columns = [replace(one, is_exact=all(v.is_exact for v in values)) for one, *values in zip(made[0], *made, strict=True)]
+            columns = [
+                replace(one, is_exact=all(v.is_exact for v in values))
+                for one, *values in zip(made[0], *made, strict=True)
+            ]
             return Rows(relation, _columns(relation, columns), size=3)
         return self._scan(make)
 
@@ -223,7 +226,9 @@ class Plans:
             else:
                 reader = self.expressions(known, (), False)
                 value = make.pick(known)
-                value = reader.value(value.kind, 1) if value.kind not in ("blob", "mixed") and make.chance(40) else value
+                value = (
+                    reader.value(value.kind, 1) if value.kind not in ("blob", "mixed") and make.chance(40) else value
+                )
                 return Aggregation(name, (value.e,)), value
         if name == "count" and make.chance(50):
             return Aggregation(name, (), where=where), Value(Literal(0), "integer")
@@ -259,7 +264,11 @@ class Plans:
         keys = []
         for _ in range(make.pick((1, 0, 2) if is_total else (1, 2))):
             stable = [v for v in found if v.is_stable]
-            value = make.pick(stable) if stable and make.chance(75) else make.value(make.pick(("integer", "text", "real")), 1)
+            value = (
+                make.pick(stable)
+                if stable and make.chance(75)
+                else make.value(make.pick(("integer", "text", "real")), 1)
+            )
             keys.append(make.sort_key(value))
         if is_total and rows.unique is not None:
             return (*keys, SortKey(rows.unique, make.chance(50)))
@@ -339,7 +348,9 @@ class Plans:
         stable = [v for v in rows.values if v.is_stable and v.kind != "mixed"]
         partition = tuple(make.pick(stable).e for _ in range(make.pick((0, 1)) if stable else 0))
         if is_sum or name == "string_agg":
-            where = make.condition(1).e if make.chance(15) else None
+            # SQLite 3.40 leaves out the filter of MIN and MAX where the frame's start moves
+            is_free = name not in ("min", "max") or frame is None
+            where = make.condition(1).e if is_free and make.chance(15) else None
             call, value = self._windowed(name, make)
             return Over(name, call, partition, order, frame, where), value
         if name in ranks or name == "row_number":
@@ -501,4 +512,3 @@ def _summed(name: str, value: Value) -> Value:
 def _is_total(order: tuple[SortKey, ...], rows: Rows) -> bool:
     keys = {key.value for key in order}
     return rows.unique in keys or all(value.e in keys for value in rows.values)
-

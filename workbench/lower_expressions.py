@@ -64,7 +64,7 @@ class Expressions:
                 return Core("value", (self.condition(e),), "integer")
             if method is None:
                 raise UnsupportedError(f"the function {e.name} outside SQLite")
-            return method(e)
+            return _known_null(method(e))
         if isinstance(e, InQuery | Exists):
             return Core("value", (self.condition(e),), "integer")
         return getattr(self, f"_{type(e).__name__.lower()}")(e)
@@ -76,7 +76,7 @@ class Expressions:
         if isinstance(e, Call) and e.name in COMPARISONS:
             return self.compare(e.name, e.args[0], e.args[1])
         if isinstance(e, Call) and e.name in _CONDITIONS:
-            return getattr(self, "_condition_" + e.name.replace(" ", "_"))(e)
+            return _known_null(getattr(self, "_condition_" + e.name.replace(" ", "_"))(e))
         if isinstance(e, InQuery):
             return self._in_query(e)
         if isinstance(e, Exists):
@@ -93,6 +93,8 @@ class Expressions:
         for scope in self.scope[1:] if e.is_outer else self.scope:
             if key in scope:
                 found = scope[key]
+                if found.type == "null":
+                    return NULL  # a column of nothing but NULL has another type on each engine
                 return Column(found.alias, found.name, found.type, e.affinity, e.collation, e.is_outer)
         raise UnsupportedError(f"the column {e.text} of a query around this one")
 
@@ -258,6 +260,8 @@ class Expressions:
         return Core("char_length", (text(self.value(e.args[0])),), "integer")
 
     def _texts(self, e: Call) -> Expression:
+        if e.name == "replace" and isinstance(e.args[1], Literal) and e.args[1].value == "":
+            return self.value(e.args[0])  # not even turned into a text
         return Core(e.name, tuple(text(self.value(arg)) for arg in e.args), "text")
 
     def _position(self, e: Call) -> Expression:
@@ -276,7 +280,7 @@ class Expressions:
         else:
             is_negative = Core("compare", (start, Literal(0)), "condition", "<")
             start = Core("choose", (is_negative, from_end, start), "integer")
-        length = [n if isinstance(n, Literal) else Core("at_least_zero", (n,), "integer") for n in length]
+        length = [n if isinstance(n, Literal) else _at_least_zero(n) for n in length]
         return Core("cut", (this, start, *length), "text")
 
     def _format(self, e: Call) -> Expression:
@@ -389,6 +393,8 @@ class Expressions:
 
     def over(self, e: Over) -> Expression:
         args, kind = self._aggregated(e.name, e.args)
+        if e.name == "string_agg" and len(args) == 1:
+            args = (*args, Literal(","))
         if e.name in ("lag", "lead") and len(args) == 3:
             this, default = self.unified([args[0], args[2]])
             args, kind = (this, args[1], default), this.type
@@ -418,6 +424,20 @@ def _type(values: list[Expression]) -> str:
     return next((value.type for value in values if value.type != "null"), "null")
 
 
+def _known_null(value: Expression) -> Expression:
+    """NULL itself for a function of a NULL constant, whose type no engine could tell."""
+    is_null = isinstance(value, Core) and any(isinstance(a, Literal) and a.value is None for a in value.args)
+    if not is_null or value.name not in _STRICT:
+        return value
+    return Core("none", (), "condition") if value.type == "condition" else NULL
+
+
+def _at_least_zero(value: Expression) -> Expression:
+    """An integer, 0 if it is smaller, NULL for NULL."""
+    is_negative = Core("compare", (value, Literal(0)), "condition", "<")
+    return Core("choose", (is_negative, Literal(0), value), "integer")
+
+
 def _core_comparison(word: str, a: Expression, b: Expression) -> Expression:
     return Core("same" if word in ("is", "is not") else "compare", (a, b), "condition", word)
 
@@ -435,6 +455,10 @@ def _by_type(word: str, number_: Expression, text_: Expression) -> Expression:
 
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>", "is": "is", "is not": "is not"}
+_STRICT = (  # core functions that are NULL if an argument is
+    "&", "|", "<<", ">>", "~", "abs", "round", "char_length", "position", "upper", "lower", "replace", "trim", "ltrim",
+    "rtrim", "join_texts", "cut", "like", "glob",
+)  # fmt: skip
 _CONDITIONS = ("and", "or", "not", "is null", "is not null", "between", "in", "like", "glob")
 _METHODS = (
     dict.fromkeys(("+", "-", "*", "/", "%"), "arithmetic")

@@ -280,6 +280,8 @@ class Over(Expression):
         known = WINDOWS | {name: AGGREGATES[name] for name in WINDOW_AGGREGATES}
         function = _function(known, self.name, self.args, "window function")
         object.__setattr__(self, "name", function.name)
+        if self.frame == Frame():
+            object.__setattr__(self, "frame", None)
         if self.where is not None and function.kind == "window":
             raise PlanError("type_error", f"{self.name} takes no filter, only aggregates do")
         for part in _inside(self):

@@ -14,6 +14,7 @@ from sqlglot import exp
 from workbench.dialects import get_dialect
 from workbench.dialects.base import Names
 from workbench.errors import UnsupportedError
+from workbench.inner_aggregates import with_inner_aggregates
 from workbench.lower import lower
 from workbench.lower_correlated import never_null
 from workbench.plan import (
@@ -57,7 +58,9 @@ class Writer:
         self.dialect = get_dialect(dialect)(self.query, never_null(plan.root))
         relations = list(walk_relations(plan.root))
         self.aliases = {one.alias.lower() for relation in relations for one in relation.fields if one.alias}
-        self.stored = {one.name.lower() for relation in relations if isinstance(relation, Scan) for one in relation.fields}
+        self.stored = {
+            one.name.lower() for relation in relations if isinstance(relation, Scan) for one in relation.fields
+        }
 
     def query(self, relation: Relation, outer: Names | None) -> exp.Expr:
         """A whole query's tree, its columns under the names that the relation gives them."""
@@ -160,7 +163,8 @@ class Writer:
     def visit_as(self, node: As, outer: Names | None) -> Select:
         inner = self.visit(node.input, outer)
         wrapped = self.wrap(inner, node.alias, [one.name for one in node.fields])
-        return wrapped.renamed(node.fields)
+        names = {one.key: self.dialect.column(node.alias, one.name) for one in node.fields}
+        return replace(wrapped, fields=node.fields, names=names, has_star=True)
 
     def visit_with(self, node: With, outer: Names | None) -> Select:
         parts, is_recursive = [], False
@@ -170,6 +174,8 @@ class Writer:
             body = query.input if names else query
             wanted = [one.name for one in (body.fields if names else renamed(body.fields, definition.name))]
             tree = self.finish(self.visit(body, outer), wanted)
+            if isinstance(tree, exp.Values) and not self.dialect.is_native:
+                names = tuple(wanted)  # elsewhere VALUES does not call its columns column1, column2, ...
             parts.append(exp.CTE(this=tree, alias=self._alias(definition.name, names)))
         tree = self.query(node.input, outer)
         tree.set("with_", exp.With(expressions=parts, recursive=is_recursive or None))
@@ -232,6 +238,7 @@ class Writer:
         return left
 
     def visit_aggregate(self, node: Aggregate, outer: Names | None) -> Select:
+        node = with_inner_aggregates(node)
         select = self.ready(self.visit(node.input, outer), Stage.WHERE, node.expressions)
         extreme = self._extreme(node) if self.dialect.has_bare_columns else None
         trees = [self._group_key(item, select, outer) for item in node.keys]
@@ -257,9 +264,11 @@ class Writer:
 
     def _group_key(self, item: Item, select: Select, outer: Names | None) -> exp.Expr:
         tree = self.write(item.value, select, outer)
-        if isinstance(item.value, Literal) and isinstance(item.value.value, int):
+        inner = tree.this if isinstance(tree, exp.Neg) else tree
+        inner = inner.unnest() if isinstance(inner, exp.Paren) else inner
+        if isinstance(inner, exp.Literal) and not inner.is_string:
             return exp.Add(this=tree, expression=exp.Literal.number(0))  # GROUP BY 1 would be a column's place
-        if isinstance(item.value, Literal) and not self.dialect.is_native:
+        if isinstance(tree, exp.Literal | exp.Null) and not self.dialect.is_native:
             return exp.Cast(this=tree, to=exp.Var(this=self.dialect.types["text"]))  # no constant stands there
         return tree
 
@@ -284,7 +293,10 @@ class Writer:
     def visit_project(self, node: Project, outer: Names | None) -> Select:
         select = self.visit(node.input, outer)
         is_sorted = select.stage is Stage.SORT and select.items is None
-        is_fit = is_sorted and select.query is None and self._is_correlated_by_name(select, node.expressions)
+        is_open = (
+            select.query is None and not select.is_distinct
+        )  # what is projected would be made distinct, not the rows
+        is_fit = is_sorted and is_open and self._is_correlated_by_name(select, node.expressions)
         select = select if is_fit else self.ready(select, Stage.WINDOW, node.expressions)
         items = [self.write(item.value, select, outer) for item in node.items]
         if select.extreme is not None and not select.shows(select.extreme, items):
@@ -309,6 +321,7 @@ class Writer:
     def visit_sort(self, node: Sort, outer: Names | None) -> Select:
         select = self.visit(node.input, outer)
         is_compound = isinstance(select.query, exp.SetOperation) and not select.query.args.get("order")
+        is_compound = is_compound and all(self._output(key.value, select) is not None for key in node.keys)
         if not is_compound or select.query.args.get("limit") or select.query.args.get("with_"):
             select = self.ready(select, Stage.DISTINCT, node.expressions)
             is_compound = False
@@ -316,8 +329,8 @@ class Writer:
             select = self.wrap(select)
         order = []
         for key in node.keys:
-            if isinstance(key.value, Literal):
-                continue  # a constant orders nothing, and a number would be a column's place
+            if _is_constant(key.value):
+                continue  # it orders nothing, and a number would be a column's place
             tree = self._output(key.value, select) if select.items or is_compound else None
             tree = tree if tree is not None else self.write(key.value, select, outer)
             order.append(self.dialect.order_by(tree, key))
@@ -364,7 +377,9 @@ class Writer:
         """A side of a set operation: SQLite takes no brackets, order or limit there, and groups to the left."""
         query = select.query
         is_plain = select.order == [] and select.limit is None and select.offset is None
-        if query is not None:
+        if isinstance(query, exp.Values):
+            is_plain = False
+        elif query is not None:
             is_plain = not any(query.args.get(part) for part in ("order", "limit", "offset", "with_"))
             is_plain = is_plain and (side == "left" or not isinstance(query, exp.SetOperation))
         return select if is_plain else self.wrap(select)
@@ -377,6 +392,14 @@ def _bound(tree: exp.Expr, order: list[exp.Expr], limit: exp.Expr | None, offset
         tree.set("limit", exp.Limit(expression=limit))
     if offset is not None:
         tree.set("offset", exp.Offset(expression=offset))
+
+
+def _is_constant(value: Expression) -> bool:
+    parts = list(walk(value))
+    return not any(
+        isinstance(part, Column | Subquery | InQuery | Exists) or getattr(part, "name", "") == "random"
+        for part in parts
+    )
 
 
 def _key(column: Column) -> tuple[str | None, str]:

@@ -254,12 +254,18 @@ class Dialect:
     def _aggregate_call(self, name: str, args: tuple, is_distinct: bool, names: Names) -> exp.Expr:
         if name not in self.functions:
             raise UnsupportedError(f"the aggregate {name}", where=self.name)
-        written = [self.write(arg, names) for arg in args]
+        written = [
+            self.write(arg, names) if number else self.argument(name, arg, names) for number, arg in enumerate(args)
+        ]
         if is_distinct:
             written = [exp.Distinct(expressions=written)]
         if name == "count" and not written:
             written = [exp.Star()]
         return self.call(self.functions[name], written)
+
+    def argument(self, name: str, value: Expression, names: Names) -> exp.Expr:
+        """The first argument of an aggregate or a window function."""
+        return self.write(value, names)
 
     def _filtered(self, tree: exp.Expr, where: Expression | None, names: Names) -> exp.Expr:
         if where is None:

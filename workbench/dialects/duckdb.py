@@ -88,7 +88,20 @@ class DuckDB(Postgres):
             before = self.call("LEAST", [exp.Sub(this=exp.Paren(this=place.copy()), expression=one.copy()), zero])
             shorter = exp.Add(this=exp.Paren(this=self.write(size, names)), expression=before)
             args.append(self.call("GREATEST", [shorter, zero.copy()]))
-        return self.call("SUBSTRING", args)
+        tree = self.call("SUBSTRING", args)  # GREATEST and LEAST pass over NULLs
+        known = [
+            exp.Not(this=exp.Is(this=exp.Paren(this=self.write(p, names)), expression=exp.Null()))
+            for p in (start, *length)
+        ]
+        test = known[0] if len(known) == 1 else exp.And(this=known[0], expression=known[1])
+        return exp.Case(ifs=[exp.If(this=test, true=tree)])
+
+    def core_shift_left(self, value: Core, names: Names) -> exp.Expr:
+        """<< takes no negative number."""
+        this, by = value.args
+        if not isinstance(by, Literal) or not 0 <= (by.value or 0) < 63:
+            return super().core_shift_left(value, names)
+        return self.binary(exp.Mul, (this, Literal(2**by.value)), names)
 
     def core_trim(self, value: Core, names: Names) -> exp.Expr:
         return self._trimmed(value, names, "TRIM")

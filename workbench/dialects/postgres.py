@@ -47,6 +47,13 @@ class Postgres(TypedDialect):
             return self.call("DECODE", [exp.Literal.string(value.value.hex()), exp.Literal.string("hex")])
         return super().write_literal(value, names)
 
+    def argument(self, name: str, value: Expression, names: Names) -> exp.Expr:
+        """A function of any type takes no constant whose type is not said."""
+        tree = self.write(value, names)
+        if not isinstance(value, Literal) or value.type not in ("text", "null"):
+            return tree
+        return self.cast(tree, "real" if name in ("sum", "total", "avg") else "text")
+
     def _c(self, tree: exp.Expr) -> exp.Expr:
         return exp.Collate(this=tree, expression=exp.to_identifier("C", quoted=True))
 
@@ -233,7 +240,7 @@ class Postgres(TypedDialect):
 
     def write_string_agg(self, value: Aggregation, names: Names) -> exp.Expr:
         this, *separator = value.args
-        tree = self.write(this, names)
+        tree = self.argument(value.name, this, names)
         tree = exp.Distinct(expressions=[tree]) if value.is_distinct else tree
         between = self.write(separator[0], names) if separator else exp.Literal.string(",")
         return self._filtered(self.call("STRING_AGG", [tree, between]), value.where, names)
@@ -243,11 +250,13 @@ class Postgres(TypedDialect):
         return exp.Bracket(this=exp.Paren(this=collected), expressions=[exp.Literal.number(1)], offset=1)
 
     def write_any_value(self, value: Aggregation, names: Names) -> exp.Expr:
-        return self._first(self.write(value.args[0], names), value.where, names)
+        return self._first(self.argument(value.name, value.args[0], names), value.where, names)
 
     def _at_extreme(self, value: Aggregation, names: Names, is_descending: bool) -> exp.Expr:
         key = self.ordered(SortKey(value.args[1], is_descending, False), names)
-        return self._first(exp.Order(this=self.write(value.args[0], names), expressions=[key]), value.where, names)
+        return self._first(
+            exp.Order(this=self.argument(value.name, value.args[0], names), expressions=[key]), value.where, names
+        )
 
     def write_arg_max(self, value: Aggregation, names: Names) -> exp.Expr:
         return self._at_extreme(value, names, True)

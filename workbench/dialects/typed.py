@@ -153,9 +153,6 @@ class TypedDialect(Dialect):
     def core_integer_of_real(self, value: Core, names: Names) -> exp.Expr:
         return self.cast(self.call("TRUNC", [self.write(value.args[0], names)]), "integer")
 
-    def core_at_least_zero(self, value: Core, names: Names) -> exp.Expr:
-        return self.call("GREATEST", [self.write(value.args[0], names), exp.Literal.number(0)])
-
     def core_extreme(self, value: Core, names: Names) -> exp.Expr:
         args = [self.write(arg, names) for arg in value.args]
         tree = self.call(value.word.upper(), args)
