@@ -6,6 +6,7 @@ with a SELECT for every operator, the plan read back from its SQL, and the plan 
 
 import math
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -51,6 +52,7 @@ class Engines:
         self.wanted = [name for name in names if name in BACKENDS and name != "sqlite"]
         self.absent: dict[str, str] = {}
         self.refused: dict[str, int] = {}
+        self.reasons: dict[str, Counter] = {}
         self.run = 0
 
     def __enter__(self) -> Self:
@@ -124,8 +126,9 @@ class Engines:
     def _engine_faults(self, name: str, drawn: Drawn, truth: list[tuple], database: Database) -> Iterable[Fault]:
         try:
             sql = plan_to_sql(drawn.plan, name)
-        except UnsupportedError:
+        except UnsupportedError as fault:
             self.refused[name] += 1
+            self.reasons.setdefault(name, Counter())[str(fault)] += 1
             return
         except Exception as fault:  # noqa: BLE001 a fault like others, to be shown with its plan
             yield Fault(name, _kind(fault), repr(fault), "")

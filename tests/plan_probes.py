@@ -157,12 +157,48 @@ QUERIES = {
     "rowid of a key": "SELECT rowid, emp.rowid, name FROM emp WHERE rowid = 2",
     "rowid of a table without key": "SELECT rowid, * FROM loose ORDER BY _rowid_ DESC",
     "collation": "SELECT name = 'ANNA' COLLATE NOCASE, name COLLATE NOCASE IN ('ANNA'), MAX(name COLLATE NOCASE) FROM emp GROUP BY id",
-    "distinct collation": "SELECT DISTINCT name COLLATE NOCASE FROM emp",
+    "distinct collation": "SELECT LOWER(n) FROM (SELECT DISTINCT name COLLATE NOCASE AS n FROM emp)",
     "boolean words": "SELECT TRUE, FALSE, id = TRUE FROM emp",
     "quotes in text": "SELECT 'it''s', '\"', '\\', '%', ''",
     "same aggregate under two names": "SELECT COUNT(*) AS a, COUNT(*) AS b, COUNT(*) FROM emp",
     "name made for another": "SELECT MAX(id) AS count, COUNT(*) FROM emp",
     "order by the name of a source column and an alias": "SELECT name AS id, id AS name FROM emp ORDER BY name",
     "exists of anything": "SELECT EXISTS (SELECT * FROM emp WHERE id > 99), NOT EXISTS (SELECT NULL)",
+    "group key inside an expression": "SELECT UPPER(SUBSTR(code, 1, 1)) || '.', id % 2 + 1, COUNT(*) FROM emp "
+    "GROUP BY SUBSTR(code, 1, 1), id % 2 HAVING SUBSTR(code, 1, 1) > '0' AND id % 2 < 5 ORDER BY id % 2 * -1, SUBSTR(code, 1, 1)",
+    "bare column of one of several tables": "SELECT e.name, MAX(d.id) FROM emp e JOIN dept d ON d.id = e.dept_id",
+    "extreme of a collation": "SELECT LOWER(MIN(code COLLATE NOCASE)), MAX(code COLLATE NOCASE) FROM emp",
+    "groups of a collation": "SELECT LOWER(name), COUNT(*) FROM emp GROUP BY name COLLATE NOCASE HAVING COUNT(*) > 0",
+    "counts of a collation": "SELECT COUNT(DISTINCT name COLLATE NOCASE), COUNT(DISTINCT name) FROM emp",
+    "in a query by a collation": "SELECT id, COUNT(*) OVER (PARTITION BY name COLLATE NOCASE) FROM emp WHERE name COLLATE NOCASE IN (SELECT UPPER(name) FROM emp)",
+    "bare column in having": "SELECT id, name AS n FROM emp GROUP BY id HAVING name > 'B' AND dept_id < 9",
+    "texts joined in order": "SELECT GROUP_CONCAT(name, '; ') FROM (SELECT name, id FROM emp WHERE name > '' ORDER BY salary DESC, id DESC)",
+    "texts joined in order, cut": "SELECT GROUP_CONCAT(id) FROM (SELECT id FROM emp ORDER BY salary DESC, id LIMIT 3)",
+    "in a cut query": "SELECT id FROM emp WHERE id IN (SELECT id FROM emp ORDER BY salary DESC, id LIMIT 2) "
+    "OR id IN (SELECT bonus FROM emp UNION SELECT 3 ORDER BY 1 LIMIT 4)",
+    "full join and filter": "SELECT e.id, d.id FROM emp e FULL JOIN dept d ON e.dept_id = d.id AND e.id > 1 WHERE d.city = 'Oslo' OR e.id > 3",
+    "letters without case": "SELECT id FROM emp WHERE name LIKE 'ä%' OR name LIKE '%É%' OR name LIKE code OR LOWER(name) = 'Ärger'",
+    "like of a backslash": "SELECT id FROM emp WHERE code LIKE '%\\' OR code LIKE '7!_a' ESCAPE '!' OR name LIKE 'a' || '%'",
+    "glob of a class": "SELECT id FROM emp WHERE name GLOB '[A-B]?*' OR code GLOB '*_*' OR code GLOB '[^0-9]*'",
+    "trim of several letters": "SELECT TRIM(code, 'x1'), LTRIM(code, '01'), RTRIM(code, '2x'), TRIM('^a-]', ']^-') FROM emp",
+    "text of numbers": "SELECT salary || '', CAST(id AS REAL) || '', AVG(salary) / 3 || '', 0.1 + 0.2 || '', 1e15 || '', 100.0 / 3 || '' FROM emp GROUP BY id",
+    "rounded": "SELECT ROUND(salary / 3, 2), ROUND(-salary * 0.001, 3), ROUND(2.5), ROUND(salary / 7, 1), ROUND(bonus) FROM emp",
+    "integers that overflow": "SELECT 9223372036854775807 + 1, -9223372036854775807 - 10, 4611686018427387904 * 2, CAST('99999999999999999999' AS INTEGER)",
+    "times of constants": "SELECT DATE('2020-01-31', '+1 month'), DATE('2020-02-30'), TIME('12:30'), STRFTIME('%W', '2024-01-15'), "
+    "DATE('2024-01-15', 'weekday 0'), JULIANDAY('2020-01-01'), DATE('abc'), DATE(2459000.5)",
+    "times moved": "SELECT DATETIME(hired, '+36 hours'), DATE(hired, '+1 month'), DATE(hired, '-1 year'), DATETIME(hired, '+1.5 days'), "
+    "DATE(hired, 'start of year'), STRFTIME('%j %w %H:%M:%S', hired) FROM emp",
+    "part of a text": "SELECT SUBSTR(name, id - 3), SUBSTR(name, id - 3, 2), SUBSTR(name, 2, id - 3), SUBSTR(name, 1, INSTR(name, 'n') - 1), "
+    "SUBSTR(name, INSTR(name, 'n') + 1), SUBSTR(name, -3, 2), SUBSTR(name, -9, 8), SUBSTR(name, 0) FROM emp",
+    "recursive texts": "WITH RECURSIVE c(n, s, d) AS (SELECT 1, 'a', '2020-02-28' UNION ALL "
+    "SELECT n + 1, s || 'b' || n, DATE(d, '+1 day') FROM c WHERE n < 4) SELECT * FROM c",
+    "many rounds": "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 1500) SELECT COUNT(*), MAX(n) FROM c",
+    "order of nulls beside windows": "SELECT id, ROW_NUMBER() OVER (ORDER BY salary NULLS LAST, id), RANK() OVER (ORDER BY bonus DESC NULLS FIRST) FROM emp "
+    "ORDER BY salary DESC NULLS FIRST, id",
+    "total and filter over a window": "SELECT id, TOTAL(bonus) OVER (ORDER BY id), COUNT(name) FILTER (WHERE id > 2) OVER (ORDER BY id) FROM emp",
+    "arithmetic of ranks": "SELECT id, ROW_NUMBER() OVER (ORDER BY id) - 5, r - 9, -r, r * -1, r % 2 - 1 "
+    "FROM (SELECT id, RANK() OVER (ORDER BY salary) AS r FROM emp)",
+    "filters": "SELECT TOTAL(bonus) FILTER (WHERE id > 9), AVG(bonus) FILTER (WHERE id < 3), COUNT(DISTINCT dept_id) FILTER (WHERE id < 5) FROM emp",
+    "bits of a column": "SELECT bonus >> 1, id << 2, (id & 3) - 9, bonus & 6, bonus | 1, ~bonus FROM emp",
     "in a table": "SELECT 1 IN (SELECT id FROM dept), 7 IN dept1 FROM (SELECT 1)".replace(", 7 IN dept1", ""),
 }  # fmt: skip

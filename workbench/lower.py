@@ -5,13 +5,13 @@ engines hold (what the migration makes of a declared type: schema.declared_kind)
 the only place that knows SQLite's rules: a dialect only maps core functions. The same for every dialect that is not native.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from workbench.core_functions import Core
+from workbench.core_functions import Core, TypedAggregation
 from workbench.errors import UnsupportedError
 from workbench.lower_expressions import Expressions, Scope
-from workbench.lower_values import NUMBERS, text
+from workbench.lower_values import NUMBERS, folded, text
 from workbench.plan import (
     Aggregate,
     As,
@@ -95,10 +95,26 @@ class Lowering:
         below = self.relation(node.input, outer)
         lowering = self._expressions((below,), outer)
         items = tuple(replace(item, value=lowering.aggregation(item.value)) for item in node.items)
-        lowered = Aggregate(below, self._items(node.keys, below, outer), items)
+        return self._grouped(below, self._items(node.keys, below, outer), items, [key.value for key in node.keys])
+
+    def _grouped(
+        self, below: Relation, keys: tuple[Item, ...], items: tuple[Item, ...], given: Sequence[Expression | Field]
+    ) -> Relation:
+        """A grouping. given: what the keys were before; in a collation that takes texts for equal, any of them is shown."""
+        folds = [folded(key.value, one.collation) for key, one in zip(keys, given, strict=True)]
+        shown = [
+            replace(key, value=TypedAggregation("any_value", (key.value,), kind="text"))
+            for key, fold in zip(keys, folds, strict=True)
+            if fold != key.value
+        ]
+        hidden = tuple(
+            key if fold == key.value else Item(fold, f"{key.name}:folded")
+            for key, fold in zip(keys, folds, strict=True)
+        )
+        node = Aggregate(below, hidden, (*items, *shown))
         for rewrite in self.aggregate_rewrites:
-            lowered = rewrite(lowered)
-        return lowered
+            node = rewrite(node)
+        return Project(node, tuple(Item.keep(one.field.column()) for one in (*keys, *items))) if shown else node
 
     def _window(self, node: Window, outer: Scope) -> Relation:
         below = self.relation(node.input, outer)
@@ -112,10 +128,16 @@ class Lowering:
         return Sort(below, tuple(lowering.sort_key(key) for key in node.keys), *bounds)
 
     def _distinct(self, node: Distinct, outer: Scope) -> Relation:
-        return Distinct(self.relation(node.input, outer))
+        below = self.relation(node.input, outer)
+        if all(folded(one.column(), given.collation) == one.column() for one, given in _pairs(below, node.input)):
+            return Distinct(below)
+        return self._grouped(below, tuple(Item.keep(one.column()) for one in below.fields), (), node.input.fields)
 
     def _setoperation(self, node: SetOperation, outer: Scope) -> Relation:
         left, right = self.relation(node.left, outer), self.relation(node.right, outer)
+        for one, given in () if node.is_all else _pairs(left, node.left):
+            if folded(one.column(), given.collation) != one.column():
+                raise UnsupportedError(f"{node.kind} in the collation nocase outside SQLite")
         pairs = list(zip(left.fields, right.fields, strict=True))
         mixed = [{one.type, other.type} - {"null"} for one, other in pairs]
         if any(len(kinds) > 1 and not kinds <= set(NUMBERS) for kinds in mixed):
@@ -137,6 +159,10 @@ class Lowering:
             self.definitions[one.name.lower()] = query.fields
             found.append(Definition(one.name, query, one.is_recursive))
         return With(tuple(found), self.relation(node.input, outer))
+
+
+def _pairs(lowered: Relation, given: Relation) -> list[tuple[Field, Field]]:
+    return list(zip(lowered.fields, given.fields, strict=True))
 
 
 def _keeping(before: Expression, after: Expression) -> Expression:

@@ -15,10 +15,12 @@ from workbench.lower_values import (
     NUMBERS,
     constant_integer,
     constant_time,
+    folded,
     integer,
     number,
     numeric_literal,
     real,
+    substring,
     text,
 )
 from workbench.plan import Aggregate, Filter, Project, Relation, Sort, Values, With
@@ -106,12 +108,7 @@ class Expressions:
         return self._compared(word, a, b, one.affinity, other.affinity)
 
     def _folded(self, one: Expression, other: Expression, value: Expression) -> Expression:
-        collation = one.collation or other.collation
-        if collation == "nocase" and value.type == "text":
-            return Core("fold", (value,), "text")
-        if collation == "rtrim":
-            raise UnsupportedError("the collation rtrim outside SQLite")
-        return value
+        return folded(value, one.collation or other.collation)
 
     def _compared(self, word: str, a: Expression, b: Expression, left: str | None, right: str | None) -> Expression:
         if "null" in (a.type, b.type):
@@ -183,7 +180,7 @@ class Expressions:
         return InQuery(tuple(values), query)
 
     def _paired(self, x: Expression, given: Field) -> tuple[Expression, Expression]:
-        value, column = self.value(x), given.column()
+        value, column = folded(self.value(x), x.collation), folded(given.column(), x.collation)
         is_number = (value.type in NUMBERS, given.type in NUMBERS)
         if "null" in (value.type, given.type) or is_number == (True, True) or value.type == given.type:
             return value, column
@@ -268,20 +265,7 @@ class Expressions:
         return Core("position", tuple(text(self.value(arg)) for arg in e.args), "integer")
 
     def _substring(self, e: Call) -> Expression:
-        """A start below 0 counts from the end; a length below 0 is refused."""
-        this = text(self.value(e.args[0]))
-        start, *length = (integer(self.value(arg)) for arg in e.args[1:])
-        if length and isinstance(length[0], Literal) and (length[0].value or 0) < 0:
-            raise UnsupportedError("substring of a negative length outside SQLite")
-        size = Core("char_length", (this,), "integer")
-        from_end = Core("+", (Core("+", (size, start), "integer"), Literal(1)), "integer")
-        if isinstance(start, Literal) and start.value is not None:
-            start = start if start.value >= 0 else from_end
-        else:
-            is_negative = Core("compare", (start, Literal(0)), "condition", "<")
-            start = Core("choose", (is_negative, from_end, start), "integer")
-        length = [n if isinstance(n, Literal) else _at_least_zero(n) for n in length]
-        return Core("cut", (this, start, *length), "text")
+        return substring(text(self.value(e.args[0])), *(integer(self.value(arg)) for arg in e.args[1:]))
 
     def _format(self, e: Call) -> Expression:
         form = e.args[0]
@@ -380,7 +364,14 @@ class Expressions:
     def aggregation(self, e: Aggregation) -> Expression:
         where = self.condition(e.where) if e.where is not None else None
         args, kind = self._aggregated(e.name, e.args)
-        return TypedAggregation(e.name, args, e.is_distinct, where, kind)
+        keys = tuple(folded(arg, given.collation) for arg, given in zip(args, e.args, strict=True))
+        if keys == args or not (e.is_distinct or e.name in ("min", "max")):
+            return TypedAggregation(e.name, args, e.is_distinct, where, kind)
+        if e.is_distinct and e.name == "count":
+            return TypedAggregation(e.name, keys, True, where, kind)
+        if e.name in ("min", "max"):
+            return TypedAggregation(f"arg_{e.name}", (args[0], keys[0]), False, where, kind)
+        raise UnsupportedError(f"{e.name} of distinct values in the collation nocase outside SQLite")
 
     def _aggregated(self, name: str, given: tuple) -> tuple[tuple, str]:
         args = [self.value(arg) for arg in given]
@@ -402,14 +393,13 @@ class Expressions:
         kinds |= {"percent_rank": "real", "cume_dist": "real"}
         where = self.condition(e.where) if e.where is not None else None
         order = tuple(self.sort_key(key) for key in e.order)
-        partition = tuple(self.value(part) for part in e.partition)
+        partition = tuple(folded(self.value(part), part.collation) for part in e.partition)
+        if e.name in ("min", "max") and folded(args[0], e.args[0].collation) != args[0]:
+            raise UnsupportedError(f"{e.name} in the collation nocase over a window outside SQLite")
         return TypedOver(e.name, args, partition, order, e.frame, where, kinds.get(e.name, kind))
 
     def sort_key(self, key: SortKey) -> SortKey:
-        value = self.value(key.value)
-        if key.value.collation == "nocase" and value.type == "text":
-            value = Core("fold", (value,), "text")
-        return SortKey(value, key.is_descending, key.nulls_first)
+        return SortKey(folded(self.value(key.value), key.value.collation), key.is_descending, key.nulls_first)
 
 
 def _is_one_row(query: Relation) -> bool:

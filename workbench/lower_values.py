@@ -54,6 +54,44 @@ def text(value: Expression) -> Expression:
     raise UnsupportedError(f"a {value.type} as text outside SQLite")
 
 
+def substring(this: Expression, start: Expression, length: Expression | None = None) -> Expression:
+    """A start below 0 counts from the end, a length below 0 takes what is before; constant ones are refused."""
+    if isinstance(length, Literal) and (length.value or 0) < 0:
+        raise UnsupportedError("substring of a negative length outside SQLite")
+    place = _from_start(this, start)
+    if place == Literal(0):  # before the first character, of which the length counts one
+        shorter = Core("-", (length, Literal(1)), "integer") if length is not None else None
+        if isinstance(length, Literal):
+            shorter = Literal(max(length.value - 1, 0)) if length.value is not None else length
+        place, length = Literal(1), shorter
+    if length is None:
+        return Core("cut", (this, place), "text")
+    if _may_be_negative(length) and place == Literal(1):  # there is nothing before
+        length = Core("at_least_zero", (length,), "integer")
+    elif _may_be_negative(length):
+        is_negative = Core("compare", (length, Literal(0)), "condition", "<")
+        place = Core("choose", (is_negative, Core("+", (place, length), "integer"), place), "integer")
+        length = Core("abs", (length,), "integer")
+    return Core("cut", (this, place, length), "text")
+
+
+def _from_start(this: Expression, start: Expression) -> Expression:
+    """The place counted from the first character, or before it."""
+    size = Core("char_length", (this,), "integer")
+    from_end = Core("+", (Core("+", (size, start), "integer"), Literal(1)), "integer")
+    if isinstance(start, Literal) and start.value is not None:
+        return start if start.value >= 0 else from_end
+    if not _may_be_negative(start):
+        return start
+    is_negative = Core("compare", (start, Literal(0)), "condition", "<")
+    return Core("choose", (is_negative, from_end, start), "integer")
+
+
+def _may_be_negative(value: Expression) -> bool:
+    bound = lower_bound(value)
+    return bound is None or bound < 0
+
+
 def constant_time(name: str, args: list[Literal]) -> Literal | None:
     """A time function's value for constants; None where it depends on the clock or the time zone."""
     words = {str(arg.value).strip().lower() for arg in args}
@@ -72,6 +110,25 @@ def constant_integer(value: Expression) -> int | None:
     return None if None in args else _INTEGER_OPERATORS[value.name](*args)
 
 
+def lower_bound(value: Expression) -> int | None:
+    """A bound that an integer expression is never below, None if none is known."""
+    if isinstance(value, Literal):
+        return value.value if value.type == "integer" else None
+    if not isinstance(value, Core):
+        return None
+    if value.name in ("position", "char_length", "at_least_zero"):
+        return 0
+    if value.name not in ("+", "-"):
+        return None
+    first, second = value.args
+    bounds = (lower_bound(first), lower_bound(second) if value.name == "+" else _negative(second))
+    return None if None in bounds else sum(bounds)
+
+
+def _negative(value: Expression) -> int | None:
+    return -value.value if isinstance(value, Literal) and value.type == "integer" else None
+
+
 _INTEGER_OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "negative": operator.neg}
 
 
@@ -79,6 +136,13 @@ def _computed(sql: str, args: tuple) -> int | float | str | None:
     """What SQLite, whose meaning is wanted, makes of constants."""
     with closing(sqlite3.connect(":memory:")) as connection:
         return connection.execute(f"SELECT {sql}", args).fetchone()[0]
+
+
+def folded(value: Expression, collation: str | None) -> Expression:
+    """What a text is compared, grouped and sorted by."""
+    if collation == "rtrim" and value.type == "text":
+        raise UnsupportedError("the collation rtrim outside SQLite")
+    return Core("fold", (value,), "text") if collation == "nocase" and value.type == "text" else value
 
 
 def numeric_literal(constant: str) -> Literal | None:

@@ -283,7 +283,7 @@ class Writer:
 
     def visit_window(self, node: Window, outer: Names | None) -> Select:
         select = self.ready(self.visit(node.input, outer), Stage.WINDOW, node.expressions)
-        if any(isinstance(tree, exp.Window) for tree in select.read_by(node.expressions)):
+        if any(tree.find(exp.Window) for tree in select.read_by(node.expressions)):
             select = self.wrap(select)
         for item in node.items:
             select.names[item.field.key] = self.write(item.value, select, outer)

@@ -8,6 +8,7 @@ only where it stands alone; what is no aggregate is unknown in HAVING; LIMIT is 
 
 import re
 from dataclasses import replace
+from functools import partialmethod
 from typing import ClassVar
 
 from sqlglot import exp
@@ -17,7 +18,9 @@ from workbench.dialects.base import Names, bracketed
 from workbench.dialects.typed import NUMBER, TIME, TIME_OF_DAY, TypedDialect, regex_of_glob
 from workbench.errors import UnsupportedError
 from workbench.lower_aggregates import with_ordered_texts, without_arg_extremes
+from workbench.lower_values import lower_bound
 from workbench.plan_expressions import Aggregation, Column, Expression, Literal, Over
+from workbench.select_rewrites import first_select, group_any_values, name_group_keys, sign_ranks, widen_recursions
 
 # information_schema.keywords: reserved
 KEYWORDS = """
@@ -46,8 +49,7 @@ _TRIFLE = "1.0000000000000003"  # https://sqlite.org/src/file?name=src/printf.c&
 _NO_NUMBER = "-1.7976931348623157e308"  # stands for NaN, which MySQL does not have
 _FORMATS = {"M": "i"} | {letter: letter for letter in "YmdHSjw"}
 _SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
-_AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX", "ANY_VALUE", "GROUP_CONCAT")
-_ROUNDS = 10**6
+_DEEP = "SET_VAR(cte_max_recursion_depth = 1000000)"  # 1000 if nothing is said
 _TEXT_SIZE = 16383  # characters of the longest VARCHAR
 
 
@@ -66,11 +68,12 @@ class MySQL(TypedDialect):
     no_limit = 2**64 - 1
 
     def sql(self, tree: exp.Expr, is_pretty: bool = False) -> str:
-        for select in list(tree.find_all(exp.Select)):
-            _name_group_keys(select)
-        for clause in list(tree.find_all(exp.With)):
-            if clause.recursive:
-                _allow_recursion(clause)
+        name_group_keys(tree)
+        group_any_values(tree)
+        sign_ranks(tree, self.types["integer"])
+        widen_recursions(tree, f"CHAR({_TEXT_SIZE})")
+        if any(clause.recursive for clause in tree.find_all(exp.With)):
+            first_select(tree).set("hint", exp.Hint(expressions=[exp.Var(this=_DEEP)]))
         for bound in tree.find_all(exp.Limit, exp.Offset):
             if not isinstance(bound.expression, exp.Literal):
                 raise UnsupportedError("a computed limit", where=self.name)
@@ -109,32 +112,24 @@ class MySQL(TypedDialect):
     def core_divide_reals(self, value: Core, names: Names) -> exp.Expr:
         return self.binary(exp.Div, value.args, names)
 
-    def _signed(self, tree: exp.Expr) -> exp.Expr:
+    def write_core(self, value: Core, names: Names) -> exp.Expr:
+        """Bits are unsigned."""
+        tree = super().write_core(value, names)
+        if value.name not in ("&", "|", "~", "<<", ">>"):
+            return tree
         return self.cast(tree.this if isinstance(tree, exp.Paren) else tree, "integer")
-
-    def core_bit_and(self, value: Core, names: Names) -> exp.Expr:
-        return self._signed(super().core_bit_and(value, names))
-
-    def core_bit_or(self, value: Core, names: Names) -> exp.Expr:
-        return self._signed(super().core_bit_or(value, names))
-
-    def core_bit_not(self, value: Core, names: Names) -> exp.Expr:
-        return self._signed(super().core_bit_not(value, names))
-
-    def core_shift_left(self, value: Core, names: Names) -> exp.Expr:
-        return self._signed(super().core_shift_left(value, names))
 
     def core_shift_right(self, value: Core, names: Names) -> exp.Expr:
         """A negative number keeps its sign: ~(~x >> n)."""
-        tree = super().core_shift_right(value, names)
-        this = value.args[0]
+        tree, this = super().core_shift_right(value, names).this, value.args[0]
         if isinstance(this, Literal) and (this.value or 0) >= 0:
-            return self._signed(tree)
-        shifted = tree.this.copy()
-        shifted.set("this", exp.BitwiseNot(this=shifted.this))
+            return tree
+        flipped = exp.BitwiseRightShift(
+            this=exp.BitwiseNot(this=self._within(this, names, 9)), expression=tree.expression.copy()
+        )
         is_negative = exp.LT(this=self._within(this, names, 4), expression=exp.Literal.number(0))
-        negative = exp.BitwiseNot(this=exp.Paren(this=shifted))
-        return self._signed(exp.Case(ifs=[exp.If(this=is_negative, true=negative)], default=tree.this))
+        negative = exp.BitwiseNot(this=exp.Paren(this=flipped))
+        return exp.Case(ifs=[exp.If(this=is_negative, true=negative)], default=tree)
 
     def _rounded(self, value: Core, names: Names) -> exp.Expr:
         """Half away from zero of the decimal digits; SQLite adds a trifle to what it computed, for errors of the last bit."""
@@ -157,10 +152,9 @@ class MySQL(TypedDialect):
         return self.cast(self.call("TRUNCATE", [self.write(value.args[0], names), exp.Literal.number(0)]), "integer")
 
     def core_integer_of_text(self, value: Core, names: Names) -> exp.Expr:
-        return self.cast(self.write(value.args[0], names), "integer")
+        return self.cast(self.write(value.args[0], names), value.type)
 
-    def core_real_of_text(self, value: Core, names: Names) -> exp.Expr:
-        return self.cast(self.write(value.args[0], names), "real")
+    core_real_of_text = core_integer_of_text
 
     def core_is_number(self, value: Core, names: Names) -> exp.Expr:
         return self._matches(self.write(value.args[0], names), rf"^\s*{NUMBER}\s*$")
@@ -246,77 +240,53 @@ class MySQL(TypedDialect):
         return self.call("CHAR_LENGTH", [self._as_text(value.args[0], names)])
 
     def core_cut(self, value: Core, names: Names) -> exp.Expr:
+        """A start before the first character takes of the length; a length below 0 is none."""
         this, start, *length = value.args
-        tree, size = self._as_text(this, names), _size_from_end(this, start)
-        if size is not None and not length:
-            return self.call("RIGHT", [tree, exp.Literal.number(size)])
+        tree, from_end = self._as_text(this, names), _size_from_end(this, start)
+        if from_end is not None and not length:
+            return self.call("RIGHT", [tree, exp.Literal.number(from_end)])
+        sizes = [one.args[0] if isinstance(one, Core) and one.name == "at_least_zero" else one for one in length]
+        place = self.write(start, names)
+        if (lower_bound(start) or 0) >= 1:
+            return self.call("SUBSTRING", [tree, place, *(self.write(size, names) for size in sizes)])
         one, zero = exp.Literal.number(1), exp.Literal.number(0)
-        if isinstance(start, Literal):
-            place = start.value or 0
-            args = [tree, exp.Literal.number(max(place, 1))]
-            before: exp.Expr | None = exp.Literal.number(1 - place) if place < 1 else None
-        else:
-            written = self.write(start, names)
-            args = [tree, self.call("GREATEST", [written, one])]
-            before = exp.Sub(this=one.copy(), expression=args[1].expressions[0].copy())
-            before = self.call("GREATEST", [exp.Sub(this=one, expression=exp.Paren(this=written.copy())), zero])
-        for count in length:
-            if before is None:
-                args.append(self.write(count, names))
-            elif isinstance(count, Literal) and isinstance(before, exp.Literal):
-                args.append(exp.Literal.number(max((count.value or 0) - int(before.name), 0)))
-            else:
-                args.append(exp.Sub(this=exp.Paren(this=self.write(count, names)), expression=before))
-        return self.call("SUBSTRING", args)
+        missing = self.call("GREATEST", [exp.Sub(this=one, expression=bracketed(place.copy(), 6)), zero])
+        left = [exp.Sub(this=self._within(size, names, 5), expression=missing) for size in sizes]
+        return self.call("SUBSTRING", [tree, self.call("GREATEST", [place, one.copy()]), *left])
 
     def _trimmed(self, value: Core, names: Names, side: str) -> exp.Expr:
         tree = self._as_text(value.args[0], names)
         letters = value.args[1] if len(value.args) > 1 else Literal(" ")
         if not isinstance(letters, Literal):
             raise UnsupportedError("trim of computed characters", where=self.name)
+        if letters == Literal(" ") and side == "BOTH":
+            return exp.Trim(this=tree)
         if len(letters.value or "") < 2:
-            is_plain = letters.value == " " and side == "BOTH"
-            return exp.Trim(
-                this=tree, **({} if is_plain else {"position": side, "expression": self.write(letters, names)})
-            )
+            return exp.Trim(this=tree, position=side, expression=self.write(letters, names))
         few = "[" + re.sub(r"([\\\]\[^&-])", r"\\\1", letters.value) + "]+"
         patterns = {"LEADING": f"^{few}", "TRAILING": rf"{few}\z", "BOTH": rf"^{few}|{few}\z"}
         return self.call("REGEXP_REPLACE", [tree, exp.Literal.string(patterns[side]), exp.Literal.string("")])
 
-    def core_trim(self, value: Core, names: Names) -> exp.Expr:
-        return self._trimmed(value, names, "BOTH")
-
-    def core_ltrim(self, value: Core, names: Names) -> exp.Expr:
-        return self._trimmed(value, names, "LEADING")
-
-    def core_rtrim(self, value: Core, names: Names) -> exp.Expr:
-        return self._trimmed(value, names, "TRAILING")
+    core_trim = partialmethod(_trimmed, side="BOTH")
+    core_ltrim = partialmethod(_trimmed, side="LEADING")
+    core_rtrim = partialmethod(_trimmed, side="TRAILING")
 
     # times
 
     def _moment(self, value: Core, names: Names) -> exp.Expr:
         """The time that a text and modifiers mean, NULL where the text is no time: the server would read many more."""
         this, *modifiers = value.args
-        if isinstance(this, Literal) and this.value == "now":
+        if isinstance(this, Literal):  # "now": other constants are computed before
             tree: exp.Expr = self.call("UTC_TIMESTAMP", [exp.Literal.number(3)])
-        elif isinstance(this, Literal):
-            tree = self._constant_moment(this.value)
         else:
-            text = self.write(this, names)
+            text, first = self.write(this, names), exp.Literal.string("2000-01-01 ")
             whole, of_day = (
                 self.call("REGEXP_SUBSTR", [text.copy(), exp.Literal.string(p)]) for p in (TIME, TIME_OF_DAY)
             )
-            tree = self.call("COALESCE", [whole, self.call("CONCAT", [exp.Literal.string("2000-01-01 "), of_day])])
+            tree = self.call("COALESCE", [whole, self.call("CONCAT", [first, of_day])])
         for modifier in modifiers:
             tree = self._modified(tree, modifier.value.strip().lower())
         return tree
-
-    def _constant_moment(self, text: str) -> exp.Expr:
-        """A constant time; without a date it is of 2000-01-01, and a number would be a Julian day."""
-        if re.fullmatch(r"\s*[+-]?[\d.]+\s*", text):
-            raise UnsupportedError(f"the Julian day {text!r} as a text", where=self.name)
-        text = f"2000-01-01 {text}" if re.match(TIME_OF_DAY, text) else text
-        return exp.Literal.string(text) if re.match(TIME, text) else exp.Null()
 
     def _formatted(self, moment: exp.Expr, form: str) -> exp.Expr:
         return self.call("DATE_FORMAT", [moment, exp.Literal.string(form)])
@@ -394,6 +364,8 @@ class MySQL(TypedDialect):
             tree = exp.Distinct(expressions=[tree])
         elif value.order:
             tree = exp.Order(this=tree, expressions=[self.ordered(key, names) for key in value.order])
+        if between == Literal(","):
+            return self.call("GROUP_CONCAT", [tree])
         return exp.GroupConcat(this=tree, separator=exp.Literal.string(between.value or ""))
 
     def write_typedover(self, value: TypedOver, names: Names) -> exp.Expr:
@@ -401,10 +373,7 @@ class MySQL(TypedDialect):
         if frame is not None and (frame.unit == "groups" or frame.exclude != "no others"):
             what = frame.unit if frame.unit == "groups" else f"exclude {frame.exclude}"
             raise UnsupportedError(f"a window's frame with {what}", where=self.name)
-        value = self._unfiltered(value)
-        if value.name != "total":
-            return self.write_over(value, names)
-        return self.call("COALESCE", [self.write_over(replace(value, name="sum"), names), exp.Literal.number("0e0")])
+        return super().write_typedover(self._unfiltered(value), names)
 
     # queries
 
@@ -429,65 +398,6 @@ def _size_from_end(this: Expression, start: Expression) -> int | None:
         ) if text == this:
             return -size
     return None
-
-
-def _name_group_keys(select: exp.Select) -> None:
-    """Where a group key that is no column stands inside another expression, any of the group's values is read.
-
-    In HAVING nothing but columns, aggregates and names of the select list is known.
-    """
-    group, having, order = (select.args.get(part) for part in ("group", "having", "order"))
-    keys = (
-        [key for key in group.expressions if key.find(exp.Column) and not isinstance(key, exp.Column)] if group else []
-    )
-    outputs = {
-        one.this: exp.column(one.args["alias"].copy()) for one in select.expressions if isinstance(one, exp.Alias)
-    }
-
-    def known(tree: exp.Expr, name: str) -> exp.Expr:
-        is_window = isinstance(tree.parent, exp.Window) and tree.arg_key == "this"
-        if tree in keys:
-            return exp.Anonymous(this=name, expressions=[tree.copy()])
-        if isinstance(tree, exp.Select) or (_is_aggregate(tree) and not is_window):
-            return tree.copy()  # and what is inside stays
-        return tree
-
-    def in_having(tree: exp.Expr) -> exp.Expr:
-        is_any = isinstance(tree, exp.Anonymous) and tree.name == "ANY_VALUE"
-        if (is_any or tree in keys) and tree in outputs:
-            return outputs[tree].copy()
-        return exp.Anonymous(this="MIN", expressions=[tree.expressions[0].copy()]) if is_any else known(tree, "MIN")
-
-    if having is not None:
-        having.set("this", having.this.transform(in_having))
-    places = [one.this if isinstance(one, exp.Alias) else one for one in select.expressions]
-    places += [one.this for one in order.expressions] if order is not None else []
-    for place in places if keys else ():
-        if place not in keys:
-            place.replace(place.transform(known, "ANY_VALUE"))
-
-
-def _is_aggregate(tree: exp.Expr) -> bool:
-    return isinstance(tree, exp.GroupConcat) or (isinstance(tree, exp.Anonymous) and tree.name in _AGGREGATES)
-
-
-def _allow_recursion(clause: exp.With) -> None:
-    """A recursive query's columns are as wide as its first row's, and it ends after 1000 rounds if nothing is said."""
-    main = clause.parent
-    while isinstance(main, exp.SetOperation):
-        main = main.this
-    main.set("hint", exp.Hint(expressions=[exp.Var(this=f"SET_VAR(cte_max_recursion_depth = {_ROUNDS})")]))
-    for definition in clause.expressions:
-        start = definition.this
-        while isinstance(start, exp.SetOperation):
-            start = start.this
-        if start is definition.this or not isinstance(start, exp.Select):
-            continue
-        for one in start.expressions:
-            tree = one.this if isinstance(one, exp.Alias) else one
-            is_text = isinstance(tree, exp.Literal) and tree.is_string
-            if is_text or (isinstance(tree, exp.Anonymous) and tree.name == "CONCAT"):
-                tree.replace(exp.Cast(this=tree.copy(), to=exp.Var(this=f"CHAR({_TEXT_SIZE})")))
 
 
 DIALECT = MySQL

@@ -162,10 +162,8 @@ class Postgres(TypedDialect):
     def _moment(self, value: Core, names: Names) -> exp.Expr:
         """The timestamp that a text and modifiers mean, NULL where the text is no time."""
         this, *modifiers = value.args
-        if isinstance(this, Literal) and this.value == "now":
+        if isinstance(this, Literal):  # "now": other constants are computed before
             tree: exp.Expr = self.call("TIMEZONE", [exp.Literal.string("UTC"), self.call("NOW", [])])
-        elif isinstance(this, Literal):
-            tree = self._constant_moment(this.value)
         else:
             text = self.write(this, names)
             whole = exp.Cast(this=text, to=exp.Var(this="TIMESTAMP"))
@@ -176,15 +174,6 @@ class Postgres(TypedDialect):
         for modifier in modifiers:
             tree = self._modified(tree, modifier.value.strip().lower())
         return tree
-
-    def _constant_moment(self, text: str) -> exp.Expr:
-        """A constant time; without a date it is of 2000-01-01, and a number would be a Julian day."""
-        if re.fullmatch(r"\s*[+-]?[\d.]+\s*", text):
-            raise UnsupportedError(f"the Julian day {text!r} as a text", where=self.name)
-        if re.match(TIME_OF_DAY, text):
-            text = f"2000-01-01 {text}"
-        constant = exp.Literal.string(text) if re.match(TIME, text) else exp.Null()
-        return exp.Cast(this=constant, to=exp.Var(this="TIMESTAMP"))
 
     def _modified(self, tree: exp.Expr, modifier: str) -> exp.Expr:
         if modifier.startswith("start of ") and modifier[9:] in ("day", "month", "year"):

@@ -4,11 +4,12 @@ In: expressions that `lower.py` made. A dialect inherits this and overrides what
 """
 
 import re
+from dataclasses import replace
 from typing import ClassVar
 
 from sqlglot import exp
 
-from workbench.core_functions import Core
+from workbench.core_functions import Core, TypedOver
 from workbench.dialects.base import BINARY, Dialect, Names, bracketed
 from workbench.errors import UnsupportedError
 from workbench.plan_expressions import Aggregation, Column, Literal, SortKey
@@ -165,6 +166,12 @@ class TypedDialect(Dialect):
         for one in unknown[1:]:
             test = exp.Or(this=test, expression=one)
         return exp.Case(ifs=[exp.If(this=exp.Not(this=exp.Paren(this=test)), true=tree)])
+
+    def write_typedover(self, value: TypedOver, names: Names) -> exp.Expr:
+        if value.name != "total":
+            return self.write_over(value, names)
+        tree = self.write_over(replace(value, name="sum"), names)
+        return self.call("COALESCE", [tree, self.write_literal(Literal(0.0), names)])
 
     def write_total(self, value: Aggregation, names: Names) -> exp.Expr:
         tree = self._filtered(self._aggregate_call("sum", value.args, value.is_distinct, names), value.where, names)
