@@ -199,6 +199,46 @@ QUERIES = {
     "arithmetic of ranks": "SELECT id, ROW_NUMBER() OVER (ORDER BY id) - 5, r - 9, -r, r * -1, r % 2 - 1 "
     "FROM (SELECT id, RANK() OVER (ORDER BY salary) AS r FROM emp)",
     "filters": "SELECT TOTAL(bonus) FILTER (WHERE id > 9), AVG(bonus) FILTER (WHERE id < 3), COUNT(DISTINCT dept_id) FILTER (WHERE id < 5) FROM emp",
-    "bits of a column": "SELECT bonus >> 1, id << 2, (id & 3) - 9, bonus & 6, bonus | 1, ~bonus FROM emp",
+    "bits of a column, signed": "SELECT bonus >> 1, id << 2, (id & 3) - 9, bonus & 6, bonus | 1, ~bonus FROM emp",
+    "bits of a column": "SELECT bonus >> 1, id << 2, bonus & 6, bonus | 1, ~bonus FROM emp",
+    "not in, of NULLs on either side": "SELECT id FROM emp WHERE bonus NOT IN (SELECT dept_id FROM emp WHERE dept_id > 9) "
+    "AND dept_id NOT IN (SELECT id FROM dept WHERE city = 'Rome') AND id NOT IN (SELECT bonus FROM emp WHERE bonus > 0)",
+    "in as a value": "SELECT id, bonus IN (SELECT dept_id FROM emp), id NOT IN (SELECT dept_id FROM emp), dept_id IN (SELECT id FROM dept), "
+    "NULL IN (SELECT id FROM dept), NULL IN (SELECT id FROM dept WHERE id > 9) FROM emp",
+    "not over in": "SELECT id FROM emp WHERE NOT (dept_id = 1 OR bonus IN (SELECT dept_id FROM emp WHERE dept_id IS NULL))",
+    "in, correlated": "SELECT id, dept_id IN (SELECT d.id FROM dept d WHERE d.id < e.id) FROM emp e "
+    "WHERE e.dept_id IN (SELECT d.id FROM dept d WHERE d.city = 'Oslo' AND d.id <= e.id)",
+    "not in, correlated": "SELECT id FROM emp e WHERE salary NOT IN (SELECT salary FROM emp x WHERE x.dept_id = e.dept_id AND x.id <> e.id)",
+    "correlated count of nothing": "SELECT d.id, (SELECT COUNT(*) + 1 FROM emp e WHERE e.dept_id = d.id), "
+    "(SELECT TOTAL(salary) FROM emp e WHERE e.dept_id = d.id), (SELECT COALESCE(MAX(bonus), -1) FROM emp e WHERE e.dept_id = d.id), "
+    "(SELECT COUNT(*) > 2 FROM emp e WHERE e.dept_id = d.id) FROM dept d",
+    "correlated beside a filter": "SELECT d.dname, (SELECT COUNT(*) FROM emp e WHERE e.dept_id = d.id) FROM dept d WHERE d.city = 'Oslo'",
+    "correlated beside a join": "SELECT e.name, (SELECT COUNT(*) FROM emp x WHERE x.dept_id = d.id) FROM emp e LEFT JOIN dept d ON d.id = e.dept_id",
+    "correlated in order": "SELECT d.dname FROM dept d ORDER BY (SELECT COUNT(*) FROM emp e WHERE e.dept_id = d.id) DESC, d.dname",
+    "correlated and ordered by its name": "SELECT d.id, (SELECT COUNT(*) FROM emp e WHERE e.dept_id = d.id) AS n FROM dept d ORDER BY n DESC, d.id",
+    "correlated in a sum": "SELECT SUM((SELECT COUNT(*) FROM emp e WHERE e.dept_id = d.id)), "
+    "SUM(CASE WHEN EXISTS (SELECT 1 FROM emp e WHERE e.dept_id = d.id) THEN 1 ELSE 0 END) FROM dept d",
+    "correlated as a group": "SELECT (SELECT d.city FROM dept d WHERE d.id = e.dept_id) AS c, COUNT(*) FROM emp e GROUP BY c",
+    "correlated first row": "SELECT d.id, (SELECT e.name FROM emp e WHERE e.dept_id = d.id ORDER BY e.salary DESC, e.id DESC LIMIT 1), "
+    "(SELECT e.name FROM emp e WHERE e.dept_id = d.id ORDER BY e.salary, e.id LIMIT 1) FROM dept d",
+    "correlated rank": "SELECT name, (SELECT COUNT(DISTINCT x.salary) FROM emp x WHERE x.salary > e.salary) + 1 AS r FROM emp e ORDER BY r, id",
+    "join without equality": "SELECT a.id, b.id FROM emp a LEFT JOIN emp b ON a.salary < b.salary WHERE a.id > 1",
+    "join on one side only": "SELECT a.id, b.id FROM emp a LEFT JOIN dept b ON a.id > 4",
+    "join on alternatives": "SELECT a.id, b.id FROM emp a LEFT JOIN dept b ON a.dept_id = b.id OR a.id = b.id",
+    "join of integers and reals": "SELECT a.id, b.id FROM emp a JOIN dept b ON a.salary = b.id * 500",
+    "join of numbers and texts": "SELECT a.id, b.id FROM emp a LEFT JOIN emp b ON a.code = b.id",
+    "union of integers and reals": "SELECT id, salary FROM emp UNION SELECT id, id FROM dept UNION SELECT 2, 2.0 ORDER BY 1, 2",
+    "windows before the first row": "SELECT id, LAG(id) OVER (ORDER BY id), LEAD(id, 2) OVER (ORDER BY id), NTH_VALUE(id, 2) OVER (ORDER BY id), "
+    "SUM(id) OVER (ORDER BY id ROWS BETWEEN 2 PRECEDING AND 1 PRECEDING) FROM emp",
+    "counts in arithmetic": "SELECT (COUNT(*) - 10) / 4, (COUNT(*) - 10) % 3, -COUNT(*) / 4, ABS(COUNT(*) - 10), SUM(id = 1) - 5, "
+    "MIN(LENGTH(name) - 9), CASE WHEN id > 9 THEN COUNT(*) ELSE -1 END FROM emp",
+    "conditions in arithmetic": "SELECT (id = 1) + (id > 0), -(id = 1), (id > 2) * 5, (salary > 1000) = (id < 3), 10 - (bonus IS NULL) FROM emp",
+    "products beyond 64 bits": "SELECT id * 9223372036854775807, SUM(id * bonus), AVG(9223372036854775807) FROM emp GROUP BY id",
+    "greatest of NULLs": "SELECT MAX(id, bonus, 3), MIN(salary, bonus), MAX(name, 'B'), COALESCE(MAX(id, bonus), 0) FROM emp",
+    "cut by a NULL": "SELECT SUBSTR(name, bonus), SUBSTR(name, 1, bonus), SUBSTR(name, id, bonus), SUBSTR(name, NULL) FROM emp",
+    "extremes of NULLs": "SELECT dept_id, name, MAX(bonus) FROM emp WHERE bonus IS NULL GROUP BY dept_id",
+    "parts of a day": "SELECT STRFTIME('%d/%m/%Y', hired), STRFTIME('Year %Y, %m%%', hired), STRFTIME('%m-%d', hired), STRFTIME('%Y', name), "
+    "DATE('12:30'), STRFTIME('%Y', hired) + 1 FROM emp",
+    "same name and another type": "SELECT 1 AS a, 'x' AS a, id, name AS id FROM emp WHERE id > 2",
     "in a table": "SELECT 1 IN (SELECT id FROM dept), 7 IN dept1 FROM (SELECT 1)".replace(", 7 IN dept1", ""),
 }  # fmt: skip

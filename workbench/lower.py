@@ -11,7 +11,7 @@ from dataclasses import replace
 from workbench.core_functions import Core, TypedAggregation
 from workbench.errors import UnsupportedError
 from workbench.lower_expressions import Expressions, Scope
-from workbench.lower_values import NUMBERS, folded, text
+from workbench.lower_values import NUMBERS, folded, real, text
 from workbench.plan import (
     Aggregate,
     As,
@@ -141,7 +141,9 @@ class Lowering:
         pairs = list(zip(left.fields, right.fields, strict=True))
         mixed = [{one.type, other.type} - {"null"} for one, other in pairs]
         if any(len(kinds) > 1 and not kinds <= set(NUMBERS) for kinds in mixed):
-            left, right = (_as_text(side, mixed) for side in (left, right))
+            left, right = (_as(text, side, mixed) for side in (left, right))
+        elif any(kinds == set(NUMBERS) for kinds in mixed):
+            left, right = (_as(real, side, mixed) for side in (left, right))
         return replace(node, left=left, right=right)
 
     def _as(self, node: As, outer: Scope) -> Relation:
@@ -170,15 +172,15 @@ def _keeping(before: Expression, after: Expression) -> Expression:
     return replace(after, affinity=before.affinity) if isinstance(after, Core) else after
 
 
-def _as_text(side: Relation, mixed: list[set[str]]) -> Relation:
+def _as(convert: Callable[[Expression], Expression], side: Relation, mixed: list[set[str]]) -> Relation:
+    """One side of a set operation, its columns of several types converted."""
     items = []
     for given, kinds in zip(side.fields, mixed, strict=True):
-        is_mixed = len(kinds) > 1 and not kinds <= set(NUMBERS)
-        value = text(given.column()) if is_mixed else given.column()
+        value = convert(given.column()) if len(kinds) > 1 else given.column()
         items.append(Item.keep(value) if isinstance(value, Column) else Item(value, given.name))
-    if isinstance(side, Project):  # no second SELECT: the projection itself gives text
+    if isinstance(side, Project):  # no second SELECT: the projection itself gives it
         old = [
-            item if isinstance(new.value, Column) else Item(text(item.value), item.name)
+            item if isinstance(new.value, Column) else Item(convert(item.value), item.name)
             for item, new in zip(side.items, items, strict=True)
         ]
         return Project(side.input, tuple(old))

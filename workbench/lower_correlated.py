@@ -4,7 +4,8 @@ In: lowered relations and expressions. Out: the same meaning without what such a
 first rows become aggregates, IN becomes EXISTS, orders that change nothing go. What remains is refused by name.
 """
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import fields, replace
 
 from workbench.core_functions import Core, TypedAggregation
 from workbench.errors import UnsupportedError
@@ -15,6 +16,7 @@ from workbench.plan import (
     Filter,
     Join,
     Project,
+    Ref,
     Relation,
     Scan,
     SetOperation,
@@ -25,7 +27,7 @@ from workbench.plan import (
     walk_relations,
 )
 from workbench.plan_columns import Item
-from workbench.plan_expressions import Column, Expression, InQuery, Literal, rewrite, walk
+from workbench.plan_expressions import Column, Exists, Expression, InQuery, Literal, SortKey, Subquery, rewrite, walk
 
 ONE = (Item(Literal(1), "found"),)
 
@@ -45,6 +47,62 @@ def never_null(root: Relation) -> frozenset[tuple]:
     return frozenset(key for key, is_full in found.items() if is_full)
 
 
+def lift_queries(node: Relation) -> Relation:
+    """Queries that read columns around them, from sorts, groupings and windows into a projection below."""
+    node = _over_inputs(node)
+    if not isinstance(node, Sort | Aggregate | Window):
+        return node
+    lifted: dict[Expression, Item] = {}
+
+    def lift(part: Expression) -> Expression | None:
+        if isinstance(part, Subquery | InQuery | Exists) and part.query.outer_columns:
+            item = lifted.setdefault(part, Item(part, f"lifted{len(lifted) + 1}"))
+            return item.field.column()
+        return None
+
+    parts = _changed(node, lambda value: rewrite(value, lift))
+    if not lifted:
+        return node
+    kept = tuple(Item.keep(field.column()) for field in node.input.fields)
+    new = replace(node, **parts | {"input": Project(node.input, (*kept, *lifted.values()))})
+    return new if isinstance(new, Aggregate) else Project(new, tuple(Item.keep(one.column()) for one in node.fields))
+
+
+def _over_inputs(node: Relation) -> Relation:
+    """The same operator over inputs and queries that were rewritten."""
+
+    def inner(part: Expression) -> Expression | None:
+        if not isinstance(part, Subquery | InQuery | Exists):
+            return None
+        new = replace(part, query=lift_queries(part.query))
+        return (
+            replace(new, values=tuple(rewrite(one, inner) for one in new.values)) if isinstance(new, InQuery) else new
+        )
+
+    node = replace(node, **_changed(node, lambda value: rewrite(value, inner)))
+    if isinstance(node, Join | SetOperation):
+        return replace(node, left=lift_queries(node.left), right=lift_queries(node.right))
+    if isinstance(node, With):
+        definitions = tuple(replace(one, query=lift_queries(one.query)) for one in node.definitions)
+        return replace(node, definitions=definitions, input=lift_queries(node.input))
+    return replace(node, input=lift_queries(node.input)) if node.inputs else node
+
+
+def _changed(node: Relation, change: Callable[[Expression], Expression]) -> dict[str, object]:
+    """The operator's parts with each of its expressions changed."""
+
+    def changed(value: object) -> object:
+        if isinstance(value, Expression):
+            return change(value)
+        if isinstance(value, tuple):
+            return tuple(changed(part) for part in value)
+        if isinstance(value, Item | SortKey):
+            return replace(value, value=change(value.value))
+        return value
+
+    return {one.name: changed(getattr(node, one.name)) for one in fields(node)}
+
+
 def one_value(query: Relation) -> Relation:
     """A scalar query that gives one row at most by what it computes, not by a limit."""
     value: Expression = query.fields[0].column()
@@ -59,6 +117,8 @@ def one_value(query: Relation) -> Relation:
             is_cut = True
         node = node.input
     node = plain(node)
+    if isinstance(node, Aggregate) and any(isinstance(part, Column) and part.is_outer for part in walk(value)):
+        raise UnsupportedError("a column around a subquery beside its aggregates")
     if isinstance(node, Aggregate) and not node.keys:
         return Project(node, (Item(value, query.fields[0].name),))
     if not is_cut:
@@ -95,11 +155,10 @@ def any_row(query: Relation) -> Relation:
     return plain(query) if is_plain else Project(plain(node), ONE)
 
 
-def partner(e: InQuery, is_unknown_too: bool) -> Relation:
-    """The rows of IN's query that x equals; with is_unknown_too also those for which that is not known."""
-    query, found = e.query, []
-    node = query
-    columns = [field.column() for field in query.fields]
+def partner(e: InQuery, is_null_too: bool) -> Relation:
+    """The rows of IN's query that x equals; with is_null_too also those that are NULL."""
+    node, found = e.query, []
+    columns = [field.column() for field in e.query.fields]
     while isinstance(node, Project | Distinct) or (
         isinstance(node, Sort) and node.limit is None and node.offset is None
     ):
@@ -108,10 +167,9 @@ def partner(e: InQuery, is_unknown_too: bool) -> Relation:
         node = node.input
     for value, column in zip(e.values, columns, strict=True):
         outer = rewrite(value, lambda part: replace(part, is_outer=True) if isinstance(part, Column) else None)
-        tests = [Core("compare", (column, outer), "condition", "=")]
-        if is_unknown_too:
-            tests += [Core("is null", (one,), "condition") for one in (column, outer) if not isinstance(one, Literal)]
-        found.append(Core("or", tuple(tests), "condition") if len(tests) > 1 else tests[0])
+        test = Core("compare", (column, outer), "condition", "=")
+        is_null = Core("is null", (column,), "condition")
+        found.append(Core("or", (test, is_null), "condition") if is_null_too else test)
     condition = found[0] if len(found) == 1 else Core("and", tuple(found), "condition")
     return Project(Filter(plain(node), condition), ONE)
 
@@ -143,7 +201,9 @@ def value_of_no_rows(query: Relation) -> Expression | None:
     return None if isinstance(constant, Literal) and constant.value is None else constant
 
 
-_STRICT = ("+", "-", "*", "negative", "abs", "round", "divide_integers", "divide_reals", "modulo", "compare", "value")
+_STRICT = ("+", "-", "*", "negative", "abs", "round", "divide_integers", "divide_reals", "modulo", "compare", "value",
+    "like", "glob", "is not null", "holds", "lower", "upper", "fold", "cut", "join_texts", "day", "julian")  # fmt: skip
+_CONVERTING = ("real", "integer", "text", "number")
 
 
 def _folded(value: Expression) -> Expression:
@@ -152,7 +212,11 @@ def _folded(value: Expression) -> Expression:
         return value
     args = tuple(_folded(arg) for arg in value.args)
     is_null = [isinstance(arg, Literal) and arg.value is None for arg in args]
-    if any(is_null) and (value.name in _STRICT or value.name.startswith(("real_of", "integer_of", "text_of"))):
+    if (
+        any(is_null)
+        and value.name != "is not null"
+        and (value.name in _STRICT or value.name.split("_")[0] in _CONVERTING)
+    ):
         return Literal(None)
     if value.name == "coalesce":
         args = tuple(arg for arg, is_nothing in zip(args, is_null, strict=True) if not is_nothing) or (Literal(None),)
@@ -166,6 +230,32 @@ def _folded(value: Expression) -> Expression:
     if value.name == "real_of_integer" and isinstance(args[0], Literal):
         return Literal(float(args[0].value))
     return replace(value, args=args)
+
+
+def unmatched(query: Relation, is_value: bool) -> list[Column]:
+    """Columns around a query that it may give rows for while they are NULL, which an engine that joins on them does not.
+
+    is_value: the query is a scalar one, whose value may be NULL then without a row.
+    """
+    strict: set[Column] = set()
+    node = query
+    while not isinstance(node, Scan | Ref | Values | With | SetOperation):
+        if node is query and is_value and isinstance(node, Project | Aggregate):
+            value = node.expressions[0]
+            strict |= _strictly_read(value.args[0] if isinstance(node, Aggregate) and value.name != "count" else value)
+        if isinstance(node, Filter):
+            parts = node.condition.args if getattr(node.condition, "name", "") == "and" else (node.condition,)
+            strict |= {column for part in parts for column in _strictly_read(part)}
+        node = node.left if isinstance(node, Join) else node.input
+    return [column for column in query.outer_columns if column not in strict]
+
+
+def _strictly_read(value: Expression) -> set[Column]:
+    """Columns around the query that make an expression NULL when they are."""
+    if isinstance(value, Column):
+        return {value} if value.is_outer else set()
+    is_strict = isinstance(value, Core) and (value.name in _STRICT or value.name.split("_")[0] in _CONVERTING)
+    return {column for arg in value.args for column in _strictly_read(arg)} if is_strict else set()
 
 
 def plain(node: Relation) -> Relation:

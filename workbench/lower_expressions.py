@@ -350,6 +350,8 @@ class Expressions:
                 return constant
         if not all(isinstance(one, Literal) and isinstance(one.value, str) for one in modifiers):
             raise UnsupportedError(f"{e.name} with a computed modifier outside SQLite")
+        if this.type == "null":
+            return NULL
         if this.type != "text":
             raise UnsupportedError(f"{e.name} of a number outside SQLite")
         name = "julian" if e.name == "julianday" else "day"

@@ -20,7 +20,7 @@ def number(value: Expression) -> Expression:
     """A typed value as a number, leniently."""
     if value.type == "text":
         if isinstance(value, Literal):
-            return numeric_literal(value.value) or Core("real_of_text", (value,), "real")
+            return numeric_literal(value.value) or Literal(_computed("CAST(? AS REAL)", (value.value,)))
         return Core("real_of_text", (value,), "real")
     if value.type in (*NUMBERS, "null"):
         return value

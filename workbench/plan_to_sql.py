@@ -48,6 +48,8 @@ def plan_to_sql(plan: Plan, dialect: str = "sqlite", is_pretty: bool = False) ->
     """The SQL of a plan. is_pretty: on several lines."""
     writer = Writer(plan, dialect)
     root = plan.root if writer.dialect.is_native else lower(plan.root, writer.dialect.aggregate_rewrites)
+    for rewrite in writer.dialect.rewrites:
+        root = rewrite(root)
     return writer.dialect.sql(writer.query(root, None), is_pretty)
 
 
@@ -76,17 +78,20 @@ class Writer:
     def ready(self, select: Select, at: Stage, expressions: tuple[Expression, ...] = ()) -> Select:
         """The select if it can still take something at a stage, else a new one that reads it."""
         is_open = select.stage <= at and select.query is None
-        return select if is_open and self._is_correlated_by_name(select, expressions) else self.wrap(select)
+        return select if is_open and self._is_correlated_by_name(select, at, expressions) else self.wrap(select)
 
-    def _is_correlated_by_name(self, select: Select, expressions: tuple[Expression, ...]) -> bool:
+    def _is_correlated_by_name(self, select: Select, at: Stage, expressions: tuple[Expression, ...]) -> bool:
         """A subquery can read columns of the select around it, but not what that select computes."""
-        for expression in expressions:
-            for part in walk(expression):
-                query = part.query if isinstance(part, Subquery | InQuery | Exists) else None
-                for column in query.outer_columns if query is not None else ():
-                    if not isinstance(select.names.get(_key(column)), exp.Column | None):
-                        return False
-        return True
+        read = [
+            column
+            for expression in expressions
+            for part in walk(expression)
+            if isinstance(part, Subquery | InQuery | Exists)
+            for column in part.query.outer_columns
+        ]
+        if read and at is Stage.WINDOW and self.dialect.correlates_lone_tables and not select.is_lone:
+            return False
+        return all(isinstance(select.names.get(_key(column)), exp.Column | None) for column in read)
 
     def wrap(self, select: Select, alias: str | None = None, names: list[str] | None = None) -> Select:
         """The select as a query in FROM of a new one."""
@@ -113,13 +118,17 @@ class Writer:
     def finish(self, select: Select, names: list[str]) -> exp.Expr:
         """The tree of a select, its columns called by these names."""
         if select.query is not None:
-            if [one.name.lower() for one in select.fields] == [name.lower() for name in names]:
+            own = [one.name.lower() for one in select.fields]
+            wanted = [name.lower() for name in names]
+            if own == wanted or (self.dialect.has_unique_names and _unique(own) == wanted):
                 return select.query
             select = self.wrap(select, names=[one.name for one in renamed(select.fields, "q")])
         if select.items is None:
             if select.is_whole_source(names):
                 return select.tree([exp.Star()])
             select.items = [select.names[one.key].copy() for one in select.fields]
+        if self.dialect.has_unique_names:
+            names = _unique(names)
         items = []
         for tree, name in zip(select.items, names, strict=True):
             is_named = isinstance(tree, exp.Column) and tree.name.lower() == name.lower()
@@ -205,7 +214,7 @@ class Writer:
             return self._half_join(node, left, right, outer)
         has_star = left.has_star and right.has_star
         joined = left.joined(node.fields, {**right.names, **left.names}, has_star)
-        on = self.write(node.on, joined, outer) if node.on is not None else None
+        on = self.dialect.write_on(node, Names(joined.names, outer)) if node.on is not None else None
         if node.kind == "full" and not self.dialect.has_full_join:
             return self._full_join(joined, left, right, on)
         side = node.kind.upper() if node.kind in ("left", "right", "full") else None
@@ -293,10 +302,9 @@ class Writer:
     def visit_project(self, node: Project, outer: Names | None) -> Select:
         select = self.visit(node.input, outer)
         is_sorted = select.stage is Stage.SORT and select.items is None
-        is_open = (
-            select.query is None and not select.is_distinct
-        )  # what is projected would be made distinct, not the rows
-        is_fit = is_sorted and is_open and self._is_correlated_by_name(select, node.expressions)
+        # under DISTINCT what is projected would be made distinct, not the rows
+        is_open = select.query is None and not select.is_distinct
+        is_fit = is_sorted and is_open and self._is_correlated_by_name(select, Stage.WINDOW, node.expressions)
         select = select if is_fit else self.ready(select, Stage.WINDOW, node.expressions)
         items = [self.write(item.value, select, outer) for item in node.items]
         if select.extreme is not None and not select.shows(select.extreme, items):
@@ -326,6 +334,8 @@ class Writer:
             select = self.ready(select, Stage.DISTINCT, node.expressions)
             is_compound = False
         if select.is_distinct and not all(self._output(key.value, select) for key in node.keys):
+            select = self.wrap(select)
+        if self.dialect.correlates_lone_tables and any(one.find(exp.Query) for one in select.read_by(node.expressions)):
             select = self.wrap(select)
         order = []
         for key in node.keys:
@@ -383,6 +393,10 @@ class Writer:
             is_plain = not any(query.args.get(part) for part in ("order", "limit", "offset", "with_"))
             is_plain = is_plain and (side == "left" or not isinstance(query, exp.SetOperation))
         return select if is_plain else self.wrap(select)
+
+
+def _unique(names: list[str]) -> list[str]:
+    return [one.name for one in renamed([Field(None, name, "any") for name in names], "q")]
 
 
 def _bound(tree: exp.Expr, order: list[exp.Expr], limit: exp.Expr | None, offset: exp.Expr | None) -> None:

@@ -45,6 +45,11 @@ class Select:
     query: exp.Expr | None = None
     stage: Stage = Stage.FROM
 
+    @property
+    def is_lone(self) -> bool:
+        """Whether it is one table or query, whole."""
+        return not (self.joins or self.where or self.is_grouped)
+
     def is_whole_source(self, names: list[str]) -> bool:
         """Whether * gives exactly the wanted columns."""
         own = [one.name.lower() for one in self.fields]

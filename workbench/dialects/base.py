@@ -16,6 +16,7 @@ from sqlglot.dialects.dialect import Dialect as SqlglotDialect
 
 from workbench.core_functions import Core, TypedAggregation, TypedOver
 from workbench.errors import PlanError, UnsupportedError
+from workbench.plan import Join
 from workbench.plan_expressions import (
     Aggregation,
     Bound,
@@ -84,8 +85,11 @@ class Dialect:
     no_limit: ClassVar[int | None] = None  # OFFSET only after LIMIT, of which this is none
     has_full_join: ClassVar[bool] = True
     has_values: ClassVar[bool] = True  # VALUES (1, 2) stands where a query does
-    aggregate_rewrites: ClassVar[tuple] = ()  # of lower_aggregates.py, for what the engine has no words for
     columns_hide_aliases: ClassVar[bool] = False  # in ORDER BY a name is a table's column first
+    correlates_lone_tables: ClassVar[bool] = False  # subqueries in the select list read columns of one whole table only
+    has_unique_names: ClassVar[bool] = False  # a select list has no name twice
+    aggregate_rewrites: ClassVar[tuple] = ()  # of lower_aggregates.py, for what the engine has no words for
+    rewrites: ClassVar[tuple[Callable, ...]] = ()  # relation -> relation, one after the other, after lowering
     has_bare_columns: ClassVar[bool] = False  # takes unaggregated columns from the row of the one MIN or MAX
 
     def __init__(self, write_query: Callable, never_null: frozenset[tuple]):
@@ -128,6 +132,10 @@ class Dialect:
         tree = exp.Literal.number(repr(abs(constant)) if constant != -(2**63) else str(2**63))
         is_negative = constant < 0 or repr(constant).startswith("-")
         return exp.Neg(this=tree) if is_negative else tree
+
+    def write_on(self, node: Join, names: Names) -> exp.Expr:
+        """A join's condition."""
+        return self.write(node.on, names)
 
     def write_call(self, value: Call, names: Names) -> exp.Expr:
         name, args = value.name, value.args

@@ -9,16 +9,18 @@ correlated COUNT of no rows is NULL; toDateTime64OrNull moves days past a month'
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import ClassVar
 
 from sqlglot import exp
 
 from workbench.core_functions import Core
 from workbench.dialects.base import Dialect, Names, bracketed
-from workbench.dialects.typed import TypedDialect
+from workbench.dialects.typed import NUMBER, TypedDialect, regex_of_glob
 from workbench.errors import UnsupportedError
-from workbench.lower_correlated import any_row, null_rows, one_value, partner, value_of_no_rows
-from workbench.plan import Relation
+from workbench.lower_correlated import any_row, lift_queries, null_rows, one_value, partner, unmatched, value_of_no_rows
+from workbench.lower_values import least, real
+from workbench.plan import As, Join, Relation, With, walk_relations
 from workbench.plan_expressions import (
     Aggregation,
     Column,
@@ -28,6 +30,8 @@ from workbench.plan_expressions import (
     Literal,
     Over,
     Subquery,
+    rewrite,
+    walk,
 )
 
 # Those of system.keywords that are read otherwise where a column or an alias is meant
@@ -38,32 +42,47 @@ KEYWORDS = """
     right rollback rollup row rows sample select semi settings system table then top true union using values when where
     window with
 """
-_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _DAY = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
 _TIME = r"(?:[01]\d|2[0-4]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?"
+_TIMES = (rf"^{_DAY}(?:[ T]{_TIME})?$", rf"^{_TIME}$")
+_PLACES = {"Y": (1, 4), "m": (6, 2), "d": (9, 2), "%": (1, 0)}  # code -> its start and length in a date's text
 _FORMATS = {"M": "%i"} | {code: f"%{code}" for code in "YmdHSjw%"}
 _BITS = {"&": "bitAnd", "|": "bitOr", "<<": "bitShiftLeft", ">>": "bitShiftRight", "~": "bitNot"}
+_ENDS = {"trim": "Both", "ltrim": "Left", "rtrim": "Right"}
 _CONVERSIONS = {"integer": "toInt64", "real": "toFloat64", "text": "toString"}
 _JULIAN_1970 = 210866760000000  # milliseconds from the first Julian day to 1970
+
+
+def _without_recursive_union(root: Relation) -> Relation:
+    for relation in walk_relations(root):
+        for one in relation.definitions if isinstance(relation, With) else ():
+            body = one.query.input if isinstance(one.query, As) else one.query
+            if one.is_recursive and not body.is_all:
+                raise UnsupportedError("a recursive query by UNION without ALL", where="clickhouse")
+    return root
 
 
 class ClickHouse(TypedDialect):
     name = "clickhouse"
     sqlglot = "clickhouse"
     keywords = frozenset(KEYWORDS.split())
-    has_large_nulls = False
+    null_order = "last"
     has_values = False
+    has_unique_names = True
+    correlates_lone_tables = True
+    rewrites = (lift_queries, _without_recursive_union)
     columns_hide_aliases = True
     types: ClassVar = {"integer": "Int64", "real": "Float64", "text": "String"}
     functions: ClassVar = TypedDialect.functions | {
         "char_length": "lengthUTF8", "replace": "replaceAll", "percent_rank": "percent_rank", "cume_dist": "cume_dist",
-        "lower": "LOWER", "fold": "LOWER", "upper": "UPPER", "trim": "trimBoth", "ltrim": "trimLeft", "rtrim": "trimRight",
+        "nullable": "toNullable", "wide": "toInt128", "lower": "LOWER", "fold": "LOWER", "upper": "UPPER",
     }  # fmt: skip
     _is_exact = False
 
     def write_literal(self, value: Literal, names: Names) -> exp.Expr:
         if isinstance(value.value, bytes):
-            return self.call("unhex", [exp.Literal.string(value.value.hex())])
+            text = self.call("unhex", [exp.Literal.string(value.value.hex())])
+            return exp.Cast(this=text, to=exp.Var(this="SimpleAggregateFunction(any, String)"))  # says that it is bytes
         return Dialect.write_literal(self, value, names)
 
     def cast(self, tree: exp.Expr, kind: str) -> exp.Expr:
@@ -92,6 +111,16 @@ class ClickHouse(TypedDialect):
     def core_none(self, value: Core, names: Names) -> exp.Expr:
         return exp.Null()
 
+    def write_on(self, node: Join, names: Names) -> exp.Expr:
+        """An outer join wants a key: two columns, one of each side, that are equal; of one type everywhere."""
+        left, right = ({field.key for field in side.fields} for side in (node.left, node.right))
+        parts = node.on.args if isinstance(node.on, Core) and node.on.name == "and" else (node.on,)
+        tree = self.write(rewrite(node.on, _of_one_type), names)
+        if node.kind == "inner" or any(_is_key(part, left, right) for part in parts):
+            return tree
+        one, other = (self.call("ignore", [names(side.fields[0].column())]) for side in (node.left, node.right))
+        return exp.And(this=exp.EQ(this=one, expression=other), expression=bracketed(tree, 1))
+
     def core_like(self, value: Core, names: Names) -> exp.Expr:
         this, pattern, *escape = value.args
         if not isinstance(pattern, Literal):
@@ -100,6 +129,8 @@ class ClickHouse(TypedDialect):
                 backslash = exp.Literal.string("\\")
                 right = self.call("replaceAll", [right, backslash, exp.Literal.string("\\\\")])
             has_letters = True
+        elif pattern.value is None:
+            return exp.Null()
         else:
             text = _lower(pattern.value)
             has_letters = text.upper() != text
@@ -116,13 +147,13 @@ class ClickHouse(TypedDialect):
         this, pattern = value.args
         if not isinstance(pattern, Literal):
             raise UnsupportedError("GLOB of a computed pattern", where=self.name)
-        return self._matches(self.write(this, names), _regex_of_glob(pattern.value))
+        return self._matches(self.write(this, names), regex_of_glob(pattern.value))
 
     def _matches(self, tree: exp.Expr, pattern: str) -> exp.Expr:
         return self.call("match", [tree, exp.Literal.string(pattern)])
 
     def core_is_number(self, value: Core, names: Names) -> exp.Expr:
-        return self._matches(self.write(value.args[0], names), rf"^\s*{_NUMBER}\s*$")
+        return self._matches(self.write(value.args[0], names), rf"^\s*{NUMBER}\s*$")
 
     # subqueries: NULLs are no members of IN's set, and those that read columns around them are joined in
 
@@ -132,18 +163,23 @@ class ClickHouse(TypedDialect):
             return self._query(query, names)
         query = one_value(query)
         empty = value_of_no_rows(query)
-        tree = self._query(query, names)
+        tree = self._query(query, names, is_value=empty is None)
         return tree if empty is None else self.call("COALESCE", [tree, self.write(empty, Names({}))])
 
-    def _query(self, query: Relation, names: Names) -> exp.Expr:
+    def _query(self, query: Relation, names: Names, is_value: bool = False, may_be_null: tuple = ()) -> exp.Expr:
         if any(_key(column) not in names.here for column in query.outer_columns):
             raise UnsupportedError("a subquery that reads columns of two queries around it", where=self.name)
+        for column in unmatched(query, is_value):
+            if not self._is_full(column) and column not in may_be_null:
+                raise UnsupportedError(
+                    f"a subquery that has rows where {column.text} around it is NULL", where=self.name
+                )
         with self._exactly(False):
             return exp.Subquery(this=self.write_query(query, names))
 
-    def write_exists(self, value: Exists, names: Names) -> exp.Expr:
+    def write_exists(self, value: Exists, names: Names, may_be_null: tuple = ()) -> exp.Expr:
         query = any_row(value.query) if value.query.outer_columns else value.query
-        return exp.Exists(this=self._query(query, names).this)
+        return exp.Exists(this=self._query(query, names, may_be_null=may_be_null).this)
 
     def write_inquery(self, value: InQuery, names: Names) -> exp.Expr:
         if self._is_exact:
@@ -157,16 +193,6 @@ class ClickHouse(TypedDialect):
         this = these[0] if len(these) == 1 else exp.Tuple(expressions=these)
         return exp.In(this=this, query=self._query(value.query, names))
 
-    def _unknown(self, value: InQuery, names: Names) -> tuple[exp.Expr | None, exp.Expr | None]:
-        """Where a set has a NULL, and where x is NULL, as far as either can be."""
-        if len(value.values) > 1:
-            raise UnsupportedError("whether several values are not IN a subquery", where=self.name)
-        nulls = null_rows(value)
-        column = nulls.input.condition.args[0]
-        in_set = None if self._is_full(column) else self.write_exists(Exists(nulls), names)
-        this = value.values[0]
-        return in_set, None if self._is_full(this) else self.write_is_null(Core("is null", (this,), "condition"), names)
-
     def _is_full(self, value: Expression) -> bool:
         if isinstance(value, Literal):
             return value.value is not None
@@ -174,33 +200,57 @@ class ClickHouse(TypedDialect):
 
     def _not_in(self, value: InQuery, names: Names) -> exp.Expr:
         """NOT IN where NULL is as good as false."""
+        is_null, some = self._null_among_some(value, names)
         if value.query.outer_columns:
-            return exp.Not(this=self.write_exists(Exists(partner(value, True)), names))
-        in_set, is_null = self._unknown(value, names)
-        tree: exp.Expr = exp.Not(this=self._plain_in(value, names))
-        if is_null is not None:
-            nothing = exp.Not(this=self.write_exists(Exists(value.query), names))
-            tree = self.call("COALESCE", [tree, nothing])
+            tree: exp.Expr = exp.Not(this=self._equal_or_null(value, names))
+            return (
+                tree
+                if some is None
+                else exp.And(this=tree, expression=exp.Not(this=exp.Paren(this=exp.And(this=is_null, expression=some))))
+            )
+        tree = exp.Not(this=self._plain_in(value, names))
+        if some is not None:
+            tree = self.call("COALESCE", [tree, exp.Not(this=some)])
+        in_set = self._null_in_set(value, names)
         return tree if in_set is None else exp.And(this=tree, expression=exp.Not(this=in_set))
 
     def _exact_in(self, value: InQuery, names: Names) -> exp.Expr:
+        """1, 0 or NULL."""
         with self._exactly(False):
             if value.query.outer_columns:
-                is_in, unknown = (self.write_exists(Exists(partner(value, one)), names) for one in (False, True))
-                tests = [exp.If(this=is_in, true=exp.Literal.number(1)), exp.If(this=unknown, true=exp.Null())]
-                return exp.Case(ifs=tests, default=exp.Literal.number(0))
-            in_set, is_null = self._unknown(value, names)
-            tree = self._plain_in(value, names)
-            if is_null is not None:
-                tree = self.call("COALESCE", [tree, exp.Literal.number(0)])
-                some = self.write_exists(Exists(value.query), names)
-                is_null = exp.And(this=is_null, expression=some)
-            tests = [one for one in (in_set, is_null) if one is not None]
-            if not tests:
-                return exp.Paren(this=tree)
-            unknown = tests[0] if len(tests) == 1 else exp.Or(this=tests[0], expression=tests[1])
-            cases = [exp.If(this=tree, true=exp.Literal.number(1)), exp.If(this=unknown, true=exp.Null())]
-            return exp.Case(ifs=cases, default=exp.Literal.number(0))
+                tree = self.write_exists(Exists(partner(value, False)), names)
+                in_set: exp.Expr | None = self._equal_or_null(value, names)
+            else:
+                tree, in_set = self._plain_in(value, names), self._null_in_set(value, names)
+            is_null, some = self._null_among_some(value, names)
+        unknown = [in_set] if in_set is not None else []
+        unknown += [exp.And(this=is_null, expression=some)] if some is not None else []
+        if not unknown:
+            return exp.Paren(this=tree)
+        either = unknown[0] if len(unknown) == 1 else exp.Or(this=unknown[0], expression=unknown[1])
+        cases = [exp.If(this=tree, true=exp.Literal.number(1)), exp.If(this=either, true=exp.Null())]
+        return exp.Case(ifs=cases, default=exp.Literal.number(0))
+
+    def _null_in_set(self, value: InQuery, names: Names) -> exp.Expr | None:
+        """Whether a set has a NULL, as far as it can."""
+        nulls = null_rows(value)
+        is_full = self._is_full(nulls.input.condition.args[0])
+        return None if is_full else self.write_exists(Exists(nulls), names)
+
+    def _null_among_some(self, value: InQuery, names: Names) -> tuple[exp.Expr | None, exp.Expr | None]:
+        """Whether x is NULL, and whether the set has rows; None where x cannot be."""
+        if len(value.values) > 1:
+            raise UnsupportedError("whether several values are not IN a subquery", where=self.name)
+        this = value.values[0]
+        if self._is_full(this):
+            return None, None
+        is_null = self.write_is_null(Core("is null", (this,), "condition"), names)
+        return is_null, self.write_exists(Exists(value.query), names)
+
+    def _equal_or_null(self, value: InQuery, names: Names) -> exp.Expr:
+        """Rows that x equals, and NULLs; of a NULL x it says nothing."""
+        outer = {replace(one, is_outer=True) for x in value.values for one in walk(x) if isinstance(one, Column)}
+        return self.write_exists(Exists(partner(value, True)), names, tuple(outer))
 
     def core_row(self, value: Core, names: Names) -> exp.Expr:
         return exp.Tuple(expressions=[self.write(arg, names) for arg in value.args])
@@ -210,7 +260,7 @@ class ClickHouse(TypedDialect):
     def core_number_of_text(self, value: Core, names: Names) -> exp.Expr:
         """A text that is no number becomes NaN, which equals nothing."""
         this = self.write(value.args[0], names)
-        is_number = self._matches(this.copy(), rf"^\s*{_NUMBER}\s*$")
+        is_number = self._matches(this.copy(), rf"^\s*{NUMBER}\s*$")
         nan = exp.If(this=exp.Not(this=exp.Is(this=bracketed(this.copy(), 4), expression=exp.Null())), true=self._nan())
         number = self.call("toFloat64OrNull", [self.call("trimBoth", [this])])
         return exp.Case(ifs=[exp.If(this=is_number, true=number), nan])
@@ -223,7 +273,7 @@ class ClickHouse(TypedDialect):
         return self.call(convert, [part])
 
     def core_real_of_text(self, value: Core, names: Names) -> exp.Expr:
-        return self._leading(value, names, _NUMBER, "toFloat64OrZero")
+        return self._leading(value, names, NUMBER, "toFloat64OrZero")
 
     def core_integer_of_text(self, value: Core, names: Names) -> exp.Expr:
         return self._leading(value, names, r"[+-]?\d+", "toInt64OrZero")
@@ -232,6 +282,24 @@ class ClickHouse(TypedDialect):
         digits = self.call("printf", [exp.Literal.string("%.15g"), self.write(value.args[0], names)])
         without_point = exp.Literal.string(r"^(-?\d+)(e|$)")
         return self.call("replaceRegexpOne", [digits, without_point, exp.Literal.string(r"\1.0\2")])
+
+    def _wide(self, kind: type, value: Core, names: Names) -> exp.Expr:
+        """128 bits where a product of columns, or a large constant, can need more than 64."""
+        first, second = value.args
+        is_large = any(isinstance(arg, Literal) and abs(arg.value or 0) >= 2**31 for arg in value.args)
+        is_product = kind is exp.Mul and not any(isinstance(arg, Literal) for arg in value.args)
+        if value.type != "integer" or not (is_large or is_product):
+            return self.binary(kind, value.args, names)
+        return self.binary(kind, (Core("wide", (first,), "integer"), second), names)
+
+    def core_plus(self, value: Core, names: Names) -> exp.Expr:
+        return self._wide(exp.Add, value, names)
+
+    def core_minus(self, value: Core, names: Names) -> exp.Expr:
+        return self._wide(exp.Sub, value, names)
+
+    def core_times(self, value: Core, names: Names) -> exp.Expr:
+        return self._wide(exp.Mul, value, names)
 
     def _nudged(self, value: Expression, names: Names) -> exp.Expr:
         """Two units in the last place further from zero: what is half a digit as a decimal is then surely more."""
@@ -278,19 +346,37 @@ class ClickHouse(TypedDialect):
     def core_position(self, value: Core, names: Names) -> exp.Expr:
         return self.call("positionUTF8", [self.write(arg, names) for arg in reversed(value.args)])
 
+    def core_at_least_zero(self, value: Core, names: Names) -> exp.Expr:
+        """GREATEST would pass over NULL."""
+        tree, zero = self.write(value.args[0], names), exp.Literal.number(0)
+        return exp.Case(
+            ifs=[exp.If(this=exp.LT(this=bracketed(tree, 4), expression=zero), true=zero.copy())], default=tree.copy()
+        )
+
     def core_cut(self, value: Core, names: Names) -> exp.Expr:
-        """A place before the first character shortens the length."""
+        """A negative start means the same here; start 0 is before the first character, which shortens the length."""
         this, start, *length = value.args
-        one, zero = exp.Literal.number(1), exp.Literal.number(0)
-        if isinstance(start, Literal) and (start.value or 0) > 0:
-            return self.call("substringUTF8", [self.write(arg, names) for arg in value.args])
-        place = self.write(start, names)
-        args = [self.write(this, names), self.call("GREATEST", [place, one])]
-        for size in length:
-            before = self.call("LEAST", [exp.Sub(this=bracketed(place.copy(), 5), expression=one.copy()), zero])
-            shorter = exp.Add(this=self._within(size, names, 5), expression=before)
-            args.append(self.call("GREATEST", [shorter, zero.copy()]))
-        return self.call("substringUTF8", args)
+        place = _before_lowering(start)
+        if place == Literal(0):
+            place, length = Literal(1), [_less(length[0])] if length else []
+        bound = least(place)
+        is_whole = place is not start or isinstance(place, Literal)
+        if (bound is not None and bound > 0) or isinstance(place, Literal):
+            return self.call("substringUTF8", [self.write(arg, names) for arg in (this, place, *length)])
+        is_before = Core("compare", (place, Literal(0)), "condition", "=" if is_whole else "<=")
+        first = Core("choose", (is_before, Literal(1), place), "integer")
+        if length:
+            shorter = _less(length[0]) if is_whole else Core("+", (length[0], _less(place)), "integer")
+            shorter = Core("at_least_zero", (shorter,), "integer") if not isinstance(shorter, Literal) else shorter
+            length = [Core("choose", (is_before, shorter, length[0]), "integer")]
+        return self.call("substringUTF8", [self.write(arg, names) for arg in (this, first, *length)])
+
+    def core_trim(self, value: Core, names: Names) -> exp.Expr:
+        if not all(isinstance(one, Literal) for one in value.args[1:]):
+            raise UnsupportedError(f"{value.name} of computed characters", where=self.name)
+        return self.call(f"trim{_ENDS[value.name]}", [self.write(arg, names) for arg in value.args])
+
+    core_ltrim = core_rtrim = core_trim
 
     # times
 
@@ -307,8 +393,7 @@ class ClickHouse(TypedDialect):
                 "COALESCE", [self._parsed(text), self._parsed(text.copy(), "parseDateTime64BestEffortOrNull")]
             )
             dated = exp.DPipe(this=exp.Literal.string("2000-01-01 "), expression=bracketed(text.copy(), 7), safe=True)
-            tests = [rf"^{_DAY}(?:[ T]{_TIME})?$", rf"^{_TIME}$"]
-            is_whole, is_time = (self._matches(text.copy(), pattern) for pattern in tests)
+            is_whole, is_time = (self._matches(text.copy(), pattern) for pattern in _TIMES)
             of_day = self._parsed(dated, "parseDateTime64BestEffortOrNull")
             tree = exp.Case(ifs=[exp.If(this=is_whole, true=whole), exp.If(this=is_time, true=of_day)])
         for modifier in modifiers:
@@ -356,6 +441,11 @@ class ClickHouse(TypedDialect):
         return self.call("formatDateTime", [moment, exp.Literal.string(form)])
 
     def core_day(self, value: Core, names: Names) -> exp.Expr:
+        this, *modifiers = value.args
+        codes = re.findall("%(.)", value.word)
+        is_now = isinstance(this, Literal) and this.value == "now"
+        if not modifiers and not is_now and all(code in _PLACES for code in codes):
+            return self._day_of_text(this, value.word, names)
         moment, parts = self._moment(value, names), [""]
         for piece in re.findall(r"%.|[^%]+", value.word):
             if piece[0] == "%" and piece[1] not in _FORMATS:
@@ -367,6 +457,36 @@ class ClickHouse(TypedDialect):
         for part in trees[1:]:
             tree = exp.DPipe(this=tree, expression=part, safe=True)
         return tree
+
+    def _day_of_text(self, this: Expression, form: str, names: Names) -> exp.Expr:
+        """Parts of the date stand in the text; a time of day is of 2000-01-01."""
+        if isinstance(this, Literal):
+            return self._constant_day(this.value, form)
+        text, runs = self.write(this, names), []
+        for piece in re.findall("%[Ymd](?:-%[md])*|%%|[^%]+", form):
+            if piece[0] != "%" or piece == "%%":
+                runs.append(exp.Literal.string(piece.replace("%%", "%")))
+                continue
+            codes = re.findall("%(.)", piece)
+            is_run = "Ymd".startswith("".join(codes)) or "".join(codes) == "md"
+            for part in [codes] if is_run else [[code] for code in codes]:
+                if runs and not is_run and part[0] != codes[0]:
+                    runs.append(exp.Literal.string("-"))
+                start, end = _PLACES[part[0]][0], sum(_PLACES[part[-1]])
+                places = [exp.Literal.number(start), exp.Literal.number(end - start)]
+                runs.append(self.call("substring", [text.copy(), *places]))
+        tree = runs[0]
+        for part in runs[1:]:
+            tree = exp.DPipe(this=tree, expression=part, safe=True)
+        is_day, is_time = (self._matches(text.copy(), pattern) for pattern in _TIMES)
+        of_time = self._constant_day("2000-01-01", form)
+        return exp.Case(ifs=[exp.If(this=is_day, true=tree), exp.If(this=is_time, true=of_time)])
+
+    def _constant_day(self, text: str, form: str) -> exp.Expr:
+        if self._constant_moment(text) == exp.Null():
+            return exp.Null()
+        day = text if re.match(_DAY, text) else "2000-01-01"
+        return exp.Literal.string(re.sub("%(.)", lambda code: _cut(day, *_PLACES[code[1]]) or "%", form))
 
     def _piece(self, part: str, moment: exp.Expr) -> exp.Expr:
         if part == "%s":
@@ -387,24 +507,22 @@ class ClickHouse(TypedDialect):
 
     # aggregates and windows
 
-    def write_string_agg(self, value: Aggregation, names: Names) -> exp.Expr:
-        this, *separator = value.args
-        between = separator[0] if separator else Literal(",")
-        if not isinstance(between, Literal):
-            raise UnsupportedError("string_agg with a computed separator", where=self.name)
-        written = self.write(this, names)
-        written = exp.Distinct(expressions=[written]) if value.is_distinct else written
-        name = f"groupConcat({self.sql(self.write(between, names))})"
-        return self._filtered(self.call(name, [written]), value.where, names)
-
     def write_any_value(self, value: Aggregation, names: Names) -> exp.Expr:
         return self._filtered(self.call("any_respect_nulls", [self.write(value.args[0], names)]), value.where, names)
 
     def _at_extreme(self, value: Aggregation, names: Names, name: str) -> exp.Expr:
-        """In a tuple, so that rows are not passed over whose value is NULL."""
-        this, by = (self.write(arg, names) for arg in value.args)
-        found = self._filtered(self.call(name, [self.call("tuple", [this]), by]), value.where, names)
-        return self.call("tupleElement", [found, exp.Literal.number(1)])
+        """In tuples, so that rows are not passed over whose values are NULL; in one NULL is the smallest."""
+        this, by = value.args
+        if this == by:
+            return self.write_aggregation(replace(value, name=name[3:].lower(), args=(this,)), names)
+        args = [self.write(this, names), self.write(by, names)]
+        if self._is_full(this) and self._is_full(by):
+            return self._filtered(self.call(name, args), value.where, names)
+        if by.type != "row":
+            is_null = [self.write_is_null(Core("is null", (by,), "condition"), names)] if name == "argMin" else []
+            args[1] = self.call("tuple", [*is_null, args[1]])
+        found = self._filtered(self.call(name, [self.call("tuple", [args[0]]), args[1]]), value.where, names)
+        return exp.Dot(this=found, expression=exp.Literal.number(1))
 
     def write_arg_max(self, value: Aggregation, names: Names) -> exp.Expr:
         return self._at_extreme(value, names, "argMax")
@@ -412,27 +530,73 @@ class ClickHouse(TypedDialect):
     def write_arg_min(self, value: Aggregation, names: Names) -> exp.Expr:
         return self._at_extreme(value, names, "argMin")
 
-    def write_lag(self, value: Over, names: Names) -> exp.Expr:
-        return self.write_over(value, names)
+    def write_over(self, value: Over, names: Names) -> exp.Expr:
+        frame = value.frame
+        if frame is not None and frame.exclude != "no others":
+            raise UnsupportedError("a window's EXCLUDE", where=self.name)
+        if frame is not None and frame.unit == "range" and (frame.start.offset or frame.end.offset):
+            raise UnsupportedError("a distance in a window's RANGE", where=self.name)
+        if value.name in ("lag", "lead", "nth_value"):
+            value = replace(value, args=(Core("nullable", value.args[:1], value.args[0].type), *value.args[1:]))
+        return super().write_over(value, names)
+
+    def _aggregate_call(self, name: str, args: tuple, is_distinct: bool, names: Names) -> exp.Expr:
+        if name != "string_agg":
+            return super()._aggregate_call(name, args, is_distinct, names)
+        this, *separator = args
+        between = separator[0] if separator else Literal(",")
+        if not isinstance(between, Literal):
+            raise UnsupportedError("string_agg with a computed separator", where=self.name)
+        written = self.write(this, names)
+        written = exp.Distinct(expressions=[written]) if is_distinct else written
+        return self.call(f"groupConcat({self.sql(self.write(between, names))})", [written])
+
+
+def _before_lowering(start: Expression) -> Expression:
+    """SUBSTR's start as it was: where it is negative it was lowered to one from the first character."""
+    if not isinstance(start, Core):
+        return start
+    if start.name == "choose" and start.args[0].args[0] == start.args[2]:
+        return start.args[2]
+    size, place = start.args[0].args if start.name == "+" and isinstance(start.args[0], Core) else (None, None)
+    is_from_end = isinstance(size, Core) and size.name == "char_length" and isinstance(place, Literal)
+    return place if is_from_end else start
+
+
+def _less(value: Expression) -> Expression:
+    """One less, of a constant not below 0."""
+    if isinstance(value, Literal) and value.value is not None:
+        return Literal(max(value.value - 1, 0))
+    return Core("-", (value, Literal(1)), "integer")
+
+
+def _of_one_type(part: Expression) -> Expression | None:
+    """Equality of an integer and a real as one of reals."""
+    if not isinstance(part, Core) or part.name not in ("compare", "same"):
+        return None
+    if {arg.type for arg in part.args} != {"integer", "real"} or any(isinstance(arg, Literal) for arg in part.args):
+        return None
+    return replace(part, args=tuple(real(arg) for arg in part.args))
+
+
+def _is_key(part: Expression, left: set[tuple], right: set[tuple]) -> bool:
+    """Whether it says that something of the left side equals something of the right."""
+    if not isinstance(part, Core) or (part.name, part.word) != ("compare", "="):
+        return False
+    sides = [{_key(one) for one in walk(arg) if isinstance(one, Column)} for arg in part.args]
+    return all(sides) and any(one <= left and other <= right for one, other in (sides, sides[::-1]))
 
 
 def _key(column: Column) -> tuple:
     return (column.alias.lower() if column.alias else None, column.name.lower())
 
 
+def _cut(text: str, start: int, length: int) -> str:
+    return text[start - 1 : start - 1 + length]
+
+
 def _lower(text: str) -> str:
     return text.encode().lower().decode()
-
-
-def _regex_of_glob(pattern: str) -> str:
-    """GLOB's *, ? and [...] as a regular expression for the whole text."""
-    parts = []
-    for piece in re.findall(r"\[\^?\]?[^\]]*\]|.", pattern, re.DOTALL):
-        if len(piece) > 1:
-            parts.append(piece.replace("\\", "\\\\"))
-        else:
-            parts.append({"*": ".*", "?": "."}.get(piece, re.escape(piece)))
-    return f"^{''.join(parts)}$"
 
 
 DIALECT = ClickHouse
