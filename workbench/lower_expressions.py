@@ -17,6 +17,8 @@ from workbench.lower_values import (
     constant_time,
     folded,
     integer,
+    is_whole,
+    may_be_whole,
     number,
     numeric_literal,
     real,
@@ -97,7 +99,7 @@ class Expressions:
                 found = scope[key]
                 if found.type == "null":
                     return NULL  # a column of nothing but NULL has another type on each engine
-                return Column(found.alias, found.name, found.type, e.affinity, e.collation, e.is_outer)
+                return Column(found.alias, found.name, _held_type(found), e.affinity, e.collation, e.is_outer)
         raise UnsupportedError(f"the column {e.text} of a query around this one")
 
     # comparison
@@ -174,12 +176,13 @@ class Expressions:
             value, column = self._paired(x, given)
             values.append(value)
             columns.append(column)
-        if columns != [given.column() for given in query.fields]:
+        if columns != [replace(given, type=_held_type(given)).column() for given in query.fields]:
             names = [given.name for given in query.fields]
             query = Project(query, tuple(Item(c, name) for c, name in zip(columns, names, strict=True)))
         return InQuery(tuple(values), query)
 
     def _paired(self, x: Expression, given: Field) -> tuple[Expression, Expression]:
+        given = replace(given, type=_held_type(given))
         value, column = folded(self.value(x), x.collation), folded(given.column(), x.collation)
         is_number = (value.type in NUMBERS, given.type in NUMBERS)
         if "null" in (value.type, given.type) or is_number == (True, True) or value.type == given.type:
@@ -214,8 +217,7 @@ class Expressions:
         if e.name == "/" and self._is_number_of_text(e):
             raise UnsupportedError("the division of a text, whole or not as its digits are, outside SQLite")
         if e.name == "/":
-            name = "divide_integers" if kind == "integer" else "divide_reals"
-            return Core(name, args, kind)
+            return _divided(args, kind)
         if e.name == "%":
             return Core("modulo", tuple(integer(arg) for arg in args), kind)
         made = Core("negative" if len(args) == 1 else e.name, args, kind)
@@ -320,7 +322,8 @@ class Expressions:
         if e.to in ("integer", "real", "text"):
             return {"integer": integer, "real": real, "text": text}[e.to](this)
         if e.to == "numeric":
-            return number(this)
+            value = number(this)
+            return replace(value, affinity="numeric") if isinstance(value, Core) else value
         raise UnsupportedError("cast to blob outside SQLite")
 
     def _collate(self, e: Collate) -> Expression:
@@ -329,6 +332,8 @@ class Expressions:
     def _subquery(self, e: Subquery) -> Expression:
         """SQLite takes the first row; other engines refuse several."""
         query = self.lower_query(e.query, self.scope)
+        if query.fields[0].type == "null":
+            return NULL
         return Subquery(query if _is_one_row(query) else Sort(query, limit=Literal(1)))
 
     # times
@@ -416,18 +421,30 @@ def _type(values: list[Expression]) -> str:
     return next((value.type for value in values if value.type != "null"), "null")
 
 
+def _divided(args: tuple[Expression, ...], kind: str) -> Expression:
+    """Integers truncate, also those among the reals of a column with a numeric affinity."""
+    if kind == "integer":
+        return Core("divide_integers", args, kind)
+    divided = Core("divide_reals", args, kind)
+    if not all(arg.type == "integer" or may_be_whole(arg) for arg in args):
+        return divided
+    tests = tuple(is_whole(arg) for arg in args if arg.type == "real")
+    whole = Core("divide_integers", tuple(integer(arg) for arg in args), "integer")
+    test = tests[0] if len(tests) == 1 else Core("and", tests, "condition")
+    return Core("choose", (test, real(whole), divided), kind)
+
+
+def _held_type(given: Field) -> str:
+    """The type of a lowered query's column: integers and reals together are reals."""
+    return "real" if given.type == "number" else given.type
+
+
 def _known_null(value: Expression) -> Expression:
     """NULL itself for a function of a NULL constant, whose type no engine could tell."""
     is_null = isinstance(value, Core) and any(isinstance(a, Literal) and a.value is None for a in value.args)
     if not is_null or value.name not in _STRICT:
         return value
     return Core("none", (), "condition") if value.type == "condition" else NULL
-
-
-def _at_least_zero(value: Expression) -> Expression:
-    """An integer, 0 if it is smaller, NULL for NULL."""
-    is_negative = Core("compare", (value, Literal(0)), "condition", "<")
-    return Core("choose", (is_negative, Literal(0), value), "integer")
 
 
 def _core_comparison(word: str, a: Expression, b: Expression) -> Expression:

@@ -49,9 +49,24 @@ def text(value: Expression) -> Expression:
         return value
     if isinstance(value, Literal) and value.type in NUMBERS:
         return Literal(_computed("CAST(? AS TEXT)", (value.value,)))
-    if value.type in NUMBERS:
-        return Core(f"text_of_{value.type}", (value,), "text")
+    if value.type == "integer":
+        return Core("text_of_integer", (value,), "text")
+    if value.type == "real":
+        digits = Core("text_of_real", (value,), "text")
+        if not may_be_whole(value):
+            return digits
+        whole = Core("text_of_integer", (integer(value),), "text")
+        return Core("choose", (is_whole(value), whole, digits), "text")
     raise UnsupportedError(f"a {value.type} as text outside SQLite")
+
+
+def may_be_whole(value: Expression) -> bool:
+    """Whether whole numbers among these reals are SQLite's integers: a numeric affinity stores them so."""
+    return value.type == "real" and value.affinity in ("numeric", "integer") and not isinstance(value, Literal)
+
+
+def is_whole(value: Expression) -> Expression:
+    return Core("compare", (value, real(integer(value))), "condition", "=")
 
 
 def substring(this: Expression, start: Expression, length: Expression | None = None) -> Expression:
@@ -67,7 +82,8 @@ def substring(this: Expression, start: Expression, length: Expression | None = N
     if length is None:
         return Core("cut", (this, place), "text")
     if _may_be_negative(length) and place == Literal(1):  # there is nothing before
-        length = Core("at_least_zero", (length,), "integer")
+        is_negative = Core("compare", (length, Literal(0)), "condition", "<")
+        length = Core("choose", (is_negative, Literal(0), length), "integer")
     elif _may_be_negative(length):
         is_negative = Core("compare", (length, Literal(0)), "condition", "<")
         place = Core("choose", (is_negative, Core("+", (place, length), "integer"), place), "integer")

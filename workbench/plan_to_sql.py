@@ -14,7 +14,7 @@ from sqlglot import exp
 from workbench.dialects import get_dialect
 from workbench.dialects.base import Names
 from workbench.errors import UnsupportedError
-from workbench.inner_aggregates import with_inner_aggregates
+from workbench.inner_aggregates import with_bare_columns, with_inner_aggregates
 from workbench.lower import lower
 from workbench.lower_correlated import never_null
 from workbench.plan import (
@@ -41,6 +41,7 @@ from workbench.plan import (
 from workbench.plan_expressions import Aggregation, Column, Exists, Expression, InQuery, Literal, Subquery, walk
 from workbench.select_parts import Select, Stage
 
+_BARE = ("any_value", "arg_min", "arg_max")
 _SET_KINDS = {"union": exp.Union, "intersect": exp.Intersect, "except": exp.Except}
 
 
@@ -248,6 +249,7 @@ class Writer:
 
     def visit_aggregate(self, node: Aggregate, outer: Names | None) -> Select:
         node = with_inner_aggregates(node)
+        node = with_bare_columns(node) if self.dialect.has_bare_columns else node
         select = self.ready(self.visit(node.input, outer), Stage.WHERE, node.expressions)
         extreme = self._extreme(node) if self.dialect.has_bare_columns else None
         trees = [self._group_key(item, select, outer) for item in node.keys]
@@ -258,10 +260,15 @@ class Writer:
         select.extreme = self.write(extreme, select, outer) if extreme is not None else None
         select.stage, select.names, select.fields, select.has_star = Stage.GROUP, names, node.fields, False
         select.is_grouped = True
+        is_bare = [self.dialect.has_bare_columns and item.value.name in _BARE for item in node.items]
+        select.calls = [names[item.field.key] for item, bare in zip(node.items, is_bare, strict=True) if not bare]
+        if not node.keys and not select.calls and select.extreme is None:
+            select.extreme = self.write(Aggregation("count"), select, outer)
         return self._with_extreme(select, node)
 
     def _with_extreme(self, select: Select, node: Aggregate) -> Select:
-        """Bare columns need their MIN or MAX in the same SELECT: one that the plan does not have is added, and dropped."""
+        """Bare columns need their MIN or MAX in the same SELECT, or any aggregate: one that the plan does not have is
+        added, and dropped."""
         values = [item.value for item in node.items]
         if select.extreme is None or any(value.name in ("min", "max") for value in values):
             return select
@@ -273,8 +280,9 @@ class Writer:
 
     def _group_key(self, item: Item, select: Select, outer: Names | None) -> exp.Expr:
         tree = self.write(item.value, select, outer)
-        inner = tree.this if isinstance(tree, exp.Neg) else tree
-        inner = inner.unnest() if isinstance(inner, exp.Paren) else inner
+        inner = tree
+        while isinstance(inner, exp.Neg | exp.Paren):
+            inner = inner.this
         if isinstance(inner, exp.Literal) and not inner.is_string:
             return exp.Add(this=tree, expression=exp.Literal.number(0))  # GROUP BY 1 would be a column's place
         if isinstance(tree, exp.Literal | exp.Null) and not self.dialect.is_native:
@@ -307,7 +315,8 @@ class Writer:
         is_fit = is_sorted and is_open and self._is_correlated_by_name(select, Stage.WINDOW, node.expressions)
         select = select if is_fit else self.ready(select, Stage.WINDOW, node.expressions)
         items = [self.write(item.value, select, outer) for item in node.items]
-        if select.extreme is not None and not select.shows(select.extreme, items):
+        is_extreme_lost = select.extreme is not None and not select.shows(select.extreme, items)
+        if is_extreme_lost or (select.is_one_group and not any(select.shows(call, items) for call in select.calls)):
             select = self.wrap(select)
             items = [self.write(item.value, select, outer) for item in node.items]
         select.items, select.fields = items, node.fields

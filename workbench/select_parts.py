@@ -25,7 +25,7 @@ class Stage(IntEnum):
 @dataclass
 class Select:
     """names: key of a column -> its SQL here. items: the select list, None while it is all fields. query: a finished
-    query instead of clauses. has_star: FROM gives exactly the fields. extreme: the MIN or MAX that bare columns need."""
+    query instead of clauses. has_star: FROM gives exactly the fields. calls: the grouping's aggregates. extreme: the MIN or MAX that bare columns need."""
 
     fields: tuple[Field, ...]
     source: exp.Expr | None = None
@@ -40,6 +40,7 @@ class Select:
     offset: exp.Expr | None = None
     is_distinct: bool = False
     is_grouped: bool = False
+    calls: list[exp.Expr] = field(default_factory=list)
     has_star: bool = False
     extreme: exp.Expr | None = None
     query: exp.Expr | None = None
@@ -55,6 +56,11 @@ class Select:
         own = [one.name.lower() for one in self.fields]
         is_whole = self.has_star and not self.is_grouped and own == [name.lower() for name in names]
         return (is_whole and len(set(own)) == len(own)) or (is_whole and not self.is_distinct and own == names)
+
+    @property
+    def is_one_group(self) -> bool:
+        """Whether nothing but an aggregate says that all rows are one group."""
+        return self.is_grouped and not self.group
 
     def joined(self, fields: tuple[Field, ...], names: dict[tuple, exp.Expr], has_star: bool) -> "Select":
         return replace(self, fields=fields, names=names, has_star=has_star, joins=list(self.joins))

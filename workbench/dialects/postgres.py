@@ -50,7 +50,7 @@ class Postgres(TypedDialect):
     def argument(self, name: str, value: Expression, names: Names) -> exp.Expr:
         """A function of any type takes no constant whose type is not said."""
         tree = self.write(value, names)
-        if not isinstance(value, Literal) or value.type not in ("text", "null"):
+        if not isinstance(tree, exp.Null) and not (isinstance(tree, exp.Literal) and tree.is_string):
             return tree
         return self.cast(tree, "real" if name in ("sum", "total", "avg") else "text")
 
