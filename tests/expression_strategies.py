@@ -237,7 +237,9 @@ class Expressions:
 
     def _plain_number(self, depth: int) -> Value:
         value = self.value(self.pick(("real", "integer")), depth)
-        return value if value.is_exact else self.constant("integer")
+        if not value.is_exact:
+            return self.constant("integer")
+        return replace(value, e=Call("+", (value.e, Literal(0.0)))) if value.kind == "real" else value  # never -0.0
 
     def _digits(self, depth: int) -> Value:
         value = self.value("integer", depth)

@@ -130,9 +130,13 @@ class Postgres(TypedDialect):
         return self.cast(tree, "real")
 
     def core_format(self, value: Core, names: Names) -> exp.Expr:
+        """NUMERIC has no negative zero, which -0.001 is with two digits."""
         this, digits = value.args
-        tree = self.call("ROUND", [self.cast(self.write(this, names), "numeric"), self.write(digits, names)])
-        return self.cast(tree, "text")
+        number = self.cast(self.call("ABS", [self.write(this, names)]), "numeric")
+        size = self.cast(self.call("ROUND", [number, self.write(digits, names)]), "text")
+        is_negative = self.binary(exp.LT, (this, Literal(0)), names)
+        sign = exp.Case(ifs=[exp.If(this=is_negative, true=exp.Literal.string("-"))], default=exp.Literal.string(""))
+        return exp.DPipe(this=sign, expression=size, safe=True)
 
     def core_position(self, value: Core, names: Names) -> exp.Expr:
         return self.call("STRPOS", [self.write(arg, names) for arg in reversed(value.args)])
