@@ -33,6 +33,7 @@ CORE_FUNCTIONS = {
     ">>": "of integers",
     "~": "of an integer",
     "abs": "of a number",
+    "at_least_zero": "the integer, or 0 if it is smaller; NULL for NULL",
     "coalesce": "of values of one type",
     "char_length": "characters of a text",
     "position": "position(needle, haystack), 0 for none",

@@ -82,8 +82,7 @@ def substring(this: Expression, start: Expression, length: Expression | None = N
     if length is None:
         return Core("cut", (this, place), "text")
     if _may_be_negative(length) and place == Literal(1):  # there is nothing before
-        is_negative = Core("compare", (length, Literal(0)), "condition", "<")
-        length = Core("choose", (is_negative, Literal(0), length), "integer")
+        length = Core("at_least_zero", (length,), "integer")
     elif _may_be_negative(length):
         is_negative = Core("compare", (length, Literal(0)), "condition", "<")
         place = Core("choose", (is_negative, Core("+", (place, length), "integer"), place), "integer")

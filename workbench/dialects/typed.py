@@ -154,6 +154,12 @@ class TypedDialect(Dialect):
     def core_integer_of_real(self, value: Core, names: Names) -> exp.Expr:
         return self.cast(self.call("TRUNC", [self.write(value.args[0], names)]), "integer")
 
+    def core_at_least_zero(self, value: Core, names: Names) -> exp.Expr:
+        """GREATEST passes over a NULL on most engines."""
+        tree, zero = self.write(value.args[0], names), exp.Literal.number(0)
+        is_negative = exp.LT(this=bracketed(tree.copy(), 4), expression=zero)
+        return exp.Case(ifs=[exp.If(this=is_negative, true=zero.copy())], default=tree)
+
     def core_extreme(self, value: Core, names: Names) -> exp.Expr:
         args = [self.write(arg, names) for arg in value.args]
         tree = self.call(value.word.upper(), args)
