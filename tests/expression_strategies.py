@@ -274,7 +274,7 @@ class Expressions:
             e = Call(form, (first.e, second.e))
         else:
             e = Call(form, (first.e, second.e, third.e)[: self.pick((2, 3))])
-        return Value(e, kind, is_exact=is_exact)
+        return Value(e, "loose" if kind == "number" else kind, is_exact=is_exact)
 
     # conditions
 

@@ -113,7 +113,7 @@ class Plans:
             names = tuple(self.name(make) for _ in kinds) if make.chance(40) else names
             relation = Values(tuple(tuple(value.e for value in row) for row in made), names)
             columns = [
-                replace(one, is_exact=all(v.is_exact for v in values))
+                replace(one, is_exact=all(v.is_exact for v in values), kind=_open(one.kind))
                 for one, *values in zip(made[0], *made, strict=True)
             ]
             return Rows(relation, _columns(relation, columns), size=3)
@@ -344,7 +344,10 @@ class Plans:
         if order is None or (not order and not is_sum):
             return None
         if frame is not None and frame.unit == "range" and (frame.start.offset or frame.end.offset):
-            order = (make.sort_key(make.numeric(0, ("integer", "real"))),)
+            found = [v for v in rows.values if v.kind in ("integer", "real") and v.is_stable]
+            if not found:
+                return None
+            order = (make.sort_key(make.pick(found)),)
         stable = [v for v in rows.values if v.is_stable and v.kind != "mixed"]
         partition = tuple(make.pick(stable).e for _ in range(make.pick((0, 1)) if stable else 0))
         if is_sum or name == "string_agg":
@@ -373,7 +376,7 @@ class Plans:
             return (make.textual(1).e,), Value(Literal(""), "text")
         if name in ("min", "max"):
             value = make.value(make.pick(("integer", "text", "real", "date")), 1)
-            return (value.e,), value
+            return (value.e,), _plain(value)
         value = make.numeric(1, ("integer", "real", "number"))
         return (value.e,), _summed(name, value)
 
@@ -499,8 +502,13 @@ def _class(kind: str) -> str:
     return "number" if kind in NUMERIC else "text" if kind in TEXTUAL else kind
 
 
+def _open(kind: str) -> str:
+    """The kind of what is computed from it: without an affinity a number is an integer or a real row by row."""
+    return "loose" if kind == "number" else kind
+
+
 def _plain(value: Value) -> Value:
-    return replace(value, kind="integer") if value.kind == "condition" else value
+    return replace(value, kind="integer" if value.kind == "condition" else _open(value.kind))
 
 
 def _summed(name: str, value: Value) -> Value:

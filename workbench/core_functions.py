@@ -16,6 +16,7 @@ CORE_FUNCTIONS = {
     "compare": "compare(a, b) by the operator in `word`, both of one type; text by code points",
     "same": "a IS NOT DISTINCT FROM b, both of one type",
     "none": "NULL as a condition",
+    "null": "NULL of the type",
     "choose": "choose(condition, value, ..., otherwise): CASE; without otherwise NULL",
     "and": "of conditions",
     "or": "of conditions",

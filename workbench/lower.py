@@ -144,6 +144,9 @@ class Lowering:
             left, right = (_as(text, side, mixed) for side in (left, right))
         elif any(kinds == set(NUMBERS) for kinds in mixed):
             left, right = (_as(real, side, mixed) for side in (left, right))
+        if any("null" in (one.type, other.type) for one, other in pairs):
+            known = [one.type if one.type != "null" else other.type for one, other in _pairs(left, right)]
+            left, right = (_with_typed_nulls(side, known) for side in (left, right))
         return replace(node, left=left, right=right)
 
     def _as(self, node: As, outer: Scope) -> Relation:
@@ -170,6 +173,15 @@ def _pairs(lowered: Relation, given: Relation) -> list[tuple[Field, Field]]:
 def _keeping(before: Expression, after: Expression) -> Expression:
     """What a cast made keeps its affinity, which comparisons further out go by."""
     return replace(after, affinity=before.affinity) if isinstance(after, Core) else after
+
+
+def _with_typed_nulls(side: Relation, known: list[str]) -> Relation:
+    """A side's columns of nothing but NULL get the other side's type."""
+    items = []
+    for given, kind in zip(side.fields, known, strict=True):
+        is_open = given.type == "null" != kind
+        items.append(Item(Core("null", (), kind), given.name) if is_open else Item.keep(given.column()))
+    return Project(side, tuple(items)) if any(isinstance(item.value, Core) for item in items) else side
 
 
 def _as(convert: Callable[[Expression], Expression], side: Relation, mixed: list[set[str]]) -> Relation:

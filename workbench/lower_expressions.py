@@ -20,6 +20,7 @@ from workbench.lower_values import (
     is_whole,
     may_be_whole,
     number,
+    numeric,
     numeric_literal,
     real,
     substring,
@@ -162,7 +163,7 @@ class Expressions:
         plain = [
             p
             for p in parts
-            if isinstance(p, Core) and p.name == "compare" and p.word == "=" and p.args[0] == parts[0].args[0]
+            if isinstance(p, Core) and p.name == "compare" and p.word == "=" and p.args[0:1] == parts[0].args[0:1]
         ]
         if len(plain) == len(parts) and len(parts) > 1:
             return Core("in", (parts[0].args[0], *(part.args[1] for part in parts)), "condition")
@@ -185,7 +186,9 @@ class Expressions:
         given = replace(given, type=_held_type(given))
         value, column = folded(self.value(x), x.collation), folded(given.column(), x.collation)
         is_number = (value.type in NUMBERS, given.type in NUMBERS)
-        if "null" in (value.type, given.type) or is_number == (True, True) or value.type == given.type:
+        if given.type == "null" and value.type != "null":
+            return value, Core("null", (), value.type)
+        if value.type == "null" or is_number == (True, True) or value.type == given.type:
             return value, column
         if "blob" not in (value.type, given.type):
             if is_number[0] and x.affinity in NUMERIC_AFFINITIES:
@@ -322,7 +325,7 @@ class Expressions:
         if e.to in ("integer", "real", "text"):
             return {"integer": integer, "real": real, "text": text}[e.to](this)
         if e.to == "numeric":
-            value = number(this)
+            value = numeric(this)
             return replace(value, affinity="numeric") if isinstance(value, Core) else value
         raise UnsupportedError("cast to blob outside SQLite")
 

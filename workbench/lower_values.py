@@ -20,11 +20,18 @@ def number(value: Expression) -> Expression:
     """A typed value as a number, leniently."""
     if value.type == "text":
         if isinstance(value, Literal):
-            return numeric_literal(value.value) or Literal(_computed("CAST(? AS REAL)", (value.value,)))
+            return Literal(_computed("? + 0", (value.value,)))
         return Core("real_of_text", (value,), "real")
     if value.type in (*NUMBERS, "null"):
         return value
     raise UnsupportedError(f"a {value.type} as a number outside SQLite")
+
+
+def numeric(value: Expression) -> Expression:
+    """CAST to NUMERIC."""
+    if isinstance(value, Literal) and value.value is not None:
+        return Literal(_computed("CAST(? AS NUMERIC)", (value.value,)))
+    return number(value)
 
 
 def real(value: Expression) -> Expression:

@@ -337,6 +337,15 @@ def walk(expression: Expression) -> Iterator[Expression]:
         yield from walk(part)
 
 
+def is_constant(expression: Expression) -> bool:
+    """Whether it is the same for all rows of its operator's input."""
+    for part in walk(expression):
+        is_own = isinstance(part, Column) and not part.is_outer
+        if is_own or isinstance(part, Subquery | InQuery | Exists) or getattr(part, "name", "") == "random":
+            return False
+    return True
+
+
 def rewrite(expression: Expression, change: Callable[[Expression], Expression | None]) -> Expression:
     """A copy in which `change` replaced what it gives an answer for, outermost first; queries are not entered."""
     changed = change(expression)

@@ -38,7 +38,17 @@ from workbench.plan import (
     renamed,
     walk_relations,
 )
-from workbench.plan_expressions import Aggregation, Column, Exists, Expression, InQuery, Literal, Subquery, walk
+from workbench.plan_expressions import (
+    Aggregation,
+    Column,
+    Exists,
+    Expression,
+    InQuery,
+    Literal,
+    Subquery,
+    is_constant,
+    walk,
+)
 from workbench.select_parts import Select, Stage
 
 _BARE = ("any_value", "arg_min", "arg_max")
@@ -184,7 +194,7 @@ class Writer:
             body = query.input if names else query
             wanted = [one.name for one in (body.fields if names else renamed(body.fields, definition.name))]
             tree = self.finish(self.visit(body, outer), wanted)
-            if isinstance(tree, exp.Values) and not self.dialect.is_native:
+            if isinstance(tree, exp.Values) and not names and not self.dialect.is_native:
                 names = tuple(wanted)  # elsewhere VALUES does not call its columns column1, column2, ...
             parts.append(exp.CTE(this=tree, alias=self._alias(definition.name, names)))
         tree = self.query(node.input, outer)
@@ -348,8 +358,10 @@ class Writer:
             select = self.wrap(select)
         order = []
         for key in node.keys:
-            if _is_constant(key.value):
+            if is_constant(key.value):
                 continue  # it orders nothing, and a number would be a column's place
+            if self.dialect.is_native and any(isinstance(part, Column) and part.is_outer for part in walk(key.value)):
+                raise UnsupportedError("a sort by a column of a query around it", where=self.dialect.name)
             tree = self._output(key.value, select) if select.items or is_compound else None
             tree = tree if tree is not None else self.write(key.value, select, outer)
             order.append(self.dialect.order_by(tree, key))
@@ -415,14 +427,6 @@ def _bound(tree: exp.Expr, order: list[exp.Expr], limit: exp.Expr | None, offset
         tree.set("limit", exp.Limit(expression=limit))
     if offset is not None:
         tree.set("offset", exp.Offset(expression=offset))
-
-
-def _is_constant(value: Expression) -> bool:
-    parts = list(walk(value))
-    return not any(
-        isinstance(part, Column | Subquery | InQuery | Exists) or getattr(part, "name", "") == "random"
-        for part in parts
-    )
 
 
 def _key(column: Column) -> tuple[str | None, str]:

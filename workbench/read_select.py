@@ -13,7 +13,7 @@ from sqlglot import exp
 from workbench.errors import PlanError, UnsupportedError
 from workbench.lift_over_aggregates import Lift, name_calls
 from workbench.plan import Aggregate, Distinct, Filter, Item, Project, Relation, Sort, Window
-from workbench.plan_expressions import Call, Collate, Column, Expression, SortKey, rewrite, walk
+from workbench.plan_expressions import Call, Collate, Column, Expression, SortKey, is_constant, rewrite, walk
 from workbench.resolve_names import AGGREGATE, WINDOW, Scope, place
 
 if TYPE_CHECKING:
@@ -172,7 +172,8 @@ class SelectReader:
             else:
                 value = self.reader.expressions.read(node, scope)
             collation = self.reader.expressions.read(collate, scope).collation if collate is not None else None
-            terms.append(Term(value, key, index, collation))
+            if not is_constant(value):  # else it orders nothing
+                terms.append(Term(value, key, index, collation))
         return terms
 
     def _output(self, outputs: list[Output], index: int, node: exp.Expr, where: str) -> Output:
