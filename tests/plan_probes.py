@@ -237,7 +237,7 @@ QUERIES = {
     "greatest of NULLs": "SELECT MAX(id, bonus, 3), MIN(salary, bonus), MAX(name, 'B'), COALESCE(MAX(id, bonus), 0) FROM emp",
     "cut by a NULL": "SELECT SUBSTR(name, bonus), SUBSTR(name, 1, bonus), SUBSTR(name, id, bonus), SUBSTR(name, NULL) FROM emp",
     "extremes of NULLs": "SELECT dept_id, name, MAX(bonus) FROM emp WHERE bonus IS NULL GROUP BY dept_id",
-    "parts of a day": "SELECT STRFTIME('%d/%m/%Y', hired), STRFTIME('Year %Y, %m%%', hired), STRFTIME('%m-%d', hired), STRFTIME('%Y', name), "
+    "parts of a day": "SELECT STRFTIME('%d/%m/%Y', hired), STRFTIME('Year %Y, %m', hired), STRFTIME('%m-%d', hired), STRFTIME('%Y', name), "
     "DATE('12:30'), STRFTIME('%Y', hired) + 1 FROM emp",
     "same name and another type": "SELECT 1 AS a, 'x' AS a, id, name AS id FROM emp WHERE id > 2",
     "in a table": "SELECT 1 IN (SELECT id FROM dept), 7 IN dept1 FROM (SELECT 1)".replace(", 7 IN dept1", ""),

@@ -42,7 +42,7 @@ def never_null(root: Relation) -> frozenset[tuple]:
         elif isinstance(relation, Join) and relation.kind in ("left", "right", "full"):
             filled = [*([relation.right] * (relation.kind != "right")), *([relation.left] * (relation.kind != "left"))]
             found |= {field.key: False for one in filled for field in one.fields}
-        elif isinstance(relation, As):
+        elif isinstance(relation, As | Ref) or (isinstance(relation, Aggregate) and not relation.keys):
             found |= {field.key: False for field in relation.fields}
     return frozenset(key for key, is_full in found.items() if is_full)
 

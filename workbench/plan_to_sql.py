@@ -71,6 +71,10 @@ class Writer:
         self.dialect = get_dialect(dialect)(self.query, never_null(plan.root))
         relations = list(walk_relations(plan.root))
         self.aliases = {one.alias.lower() for relation in relations for one in relation.fields if one.alias}
+        self.given: dict[str, set[str]] = {}  # alias of a table -> names of its columns
+        for relation in relations:
+            for one in relation.fields if isinstance(relation, Scan | Ref) else ():
+                self.given.setdefault(one.alias.lower(), set()).add(one.name.lower())
         self.stored = {
             one.name.lower() for relation in relations if isinstance(relation, Scan) for one in relation.fields
         }
@@ -109,11 +113,26 @@ class Writer:
         alias = alias or self._free_alias()
         names = names or [one.name for one in renamed(select.fields, alias)]
         named = names if isinstance(select.query, exp.Values) and not self.dialect.is_native else ()
-        source = exp.Subquery(this=self.finish(select, names), alias=self._alias(alias, tuple(named)))
+        source = exp.Subquery(this=self._named(self.finish(select, names)), alias=self._alias(alias, tuple(named)))
         wrapped = Select(fields=select.fields, source=source)
         for one, name in zip(select.fields, names, strict=True):
             wrapped.names.setdefault(one.key, self.dialect.column(alias, name))
         return wrapped
+
+    def _named(self, tree: exp.Expr) -> exp.Expr:
+        """A query that others read, with names for columns that an engine calls by their tables' too."""
+        if not self.dialect.has_unique_names:
+            return tree
+        select = tree
+        while isinstance(select, exp.SetOperation):
+            select = select.this
+        tables = [part.this for part in (select.args.get("from_"), *select.args.get("joins", ())) if part is not None]
+        aliases = [table.alias_or_name.lower() for table in tables]
+        for item in select.expressions:
+            name = item.name.lower()
+            if isinstance(item, exp.Column) and sum(name in self.given.get(one, (name,)) for one in aliases) > 1:
+                item.replace(exp.Alias(this=item.copy(), alias=self.dialect.identifier(item.name)))
+        return tree
 
     def _free_alias(self) -> str:
         number = 1
@@ -193,7 +212,7 @@ class Writer:
             names = query.names if isinstance(query, As) else ()
             body = query.input if names else query
             wanted = [one.name for one in (body.fields if names else renamed(body.fields, definition.name))]
-            tree = self.finish(self.visit(body, outer), wanted)
+            tree = self._named(self.finish(self.visit(body, outer), wanted))
             if isinstance(tree, exp.Values) and not names and not self.dialect.is_native:
                 names = tuple(wanted)  # elsewhere VALUES does not call its columns column1, column2, ...
             parts.append(exp.CTE(this=tree, alias=self._alias(definition.name, names)))

@@ -87,7 +87,9 @@ class Dialect:
     has_values: ClassVar[bool] = True  # VALUES (1, 2) stands where a query does
     columns_hide_aliases: ClassVar[bool] = False  # in ORDER BY a name is a table's column first
     correlates_lone_tables: ClassVar[bool] = False  # subqueries in the select list read columns of one whole table only
-    has_unique_names: ClassVar[bool] = False  # a select list has no name twice
+    has_unique_names: ClassVar[bool] = (
+        False  # no name twice in a select list, nor that of two tables' columns without AS
+    )
     aggregate_rewrites: ClassVar[tuple] = ()  # of lower_aggregates.py, for what the engine has no words for
     rewrites: ClassVar[tuple[Callable, ...]] = ()  # relation -> relation, one after the other, after lowering
     has_bare_columns: ClassVar[bool] = False  # takes unaggregated columns from the row of the one MIN or MAX

@@ -7,8 +7,6 @@ correlated COUNT of no rows is NULL; toDateTime64OrNull moves days past a month'
 """
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import ClassVar
 
@@ -16,20 +14,18 @@ from sqlglot import exp
 
 from workbench.core_functions import Core
 from workbench.dialects.base import Dialect, Names, bracketed
-from workbench.dialects.typed import NUMBER, TypedDialect, regex_of_glob
+from workbench.dialects.joined_queries import JoinedQueries, key_of
+from workbench.dialects.typed import NUMBER, regex_of_glob
 from workbench.errors import UnsupportedError
-from workbench.lower_correlated import any_row, lift_queries, null_rows, one_value, partner, unmatched, value_of_no_rows
+from workbench.lower_correlated import lift_queries
 from workbench.lower_values import least, real
 from workbench.plan import As, Join, Relation, With, walk_relations
 from workbench.plan_expressions import (
     Aggregation,
     Column,
-    Exists,
     Expression,
-    InQuery,
     Literal,
     Over,
-    Subquery,
     rewrite,
     walk,
 )
@@ -45,7 +41,8 @@ KEYWORDS = """
 _DAY = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
 _TIME = r"(?:[01]\d|2[0-4]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?"
 _TIMES = (rf"^{_DAY}(?:[ T]{_TIME})?$", rf"^{_TIME}$")
-_PLACES = {"Y": (1, 4), "m": (6, 2), "d": (9, 2), "%": (1, 0)}  # code -> its start and length in a date's text
+# parts of a date -> their start and length in its text
+_PLACES = {"%Y-%m-%d": (1, 10), "%Y-%m": (1, 7), "%m-%d": (6, 5), "%Y": (1, 4), "%m": (6, 2), "%d": (9, 2)}
 _FORMATS = {"M": "%i"} | {code: f"%{code}" for code in "YmdHSjw%"}
 _BITS = {"&": "bitAnd", "|": "bitOr", "<<": "bitShiftLeft", ">>": "bitShiftRight", "~": "bitNot"}
 _ENDS = {"trim": "Both", "ltrim": "Left", "rtrim": "Right"}
@@ -62,22 +59,20 @@ def _without_recursive_union(root: Relation) -> Relation:
     return root
 
 
-class ClickHouse(TypedDialect):
+class ClickHouse(JoinedQueries):
     name = "clickhouse"
     sqlglot = "clickhouse"
     keywords = frozenset(KEYWORDS.split())
     null_order = "last"
     has_values = False
     has_unique_names = True
-    correlates_lone_tables = True
     rewrites = (lift_queries, _without_recursive_union)
     columns_hide_aliases = True
     types: ClassVar = {"integer": "Int64", "real": "Float64", "text": "String"}
-    functions: ClassVar = TypedDialect.functions | {
+    functions: ClassVar = JoinedQueries.functions | {
         "char_length": "lengthUTF8", "replace": "replaceAll", "percent_rank": "percent_rank", "cume_dist": "cume_dist",
         "nullable": "toNullable", "wide": "toInt128", "lower": "LOWER", "fold": "LOWER", "upper": "UPPER",
     }  # fmt: skip
-    _is_exact = False
 
     def write_literal(self, value: Literal, names: Names) -> exp.Expr:
         if isinstance(value.value, bytes):
@@ -89,24 +84,7 @@ class ClickHouse(TypedDialect):
         """CAST of NULL would be an error."""
         return self.call(_CONVERSIONS[kind], [tree])
 
-    # conditions are numbers; inside NOT, and as values, false is not NULL
-
-    def core_value(self, value: Core, names: Names) -> exp.Expr:
-        with self._exactly(True):
-            return self.write(value.args[0], names)
-
-    def core_not(self, value: Core, names: Names) -> exp.Expr:
-        inner = value.args[0]
-        if isinstance(inner, InQuery) and not self._is_exact:
-            return self._not_in(inner, names)
-        with self._exactly(True):
-            return self.write_not(value, names)
-
-    @contextmanager
-    def _exactly(self, is_exact: bool) -> Iterator[None]:
-        before, self._is_exact = self._is_exact, is_exact
-        yield
-        self._is_exact = before
+    # conditions are numbers
 
     def core_none(self, value: Core, names: Names) -> exp.Expr:
         return exp.Null()
@@ -155,118 +133,16 @@ class ClickHouse(TypedDialect):
     def core_is_number(self, value: Core, names: Names) -> exp.Expr:
         return self._matches(self.write(value.args[0], names), rf"^\s*{NUMBER}\s*$")
 
-    # subqueries: NULLs are no members of IN's set, and those that read columns around them are joined in
-
-    def write_subquery(self, value: Subquery, names: Names) -> exp.Expr:
-        query = value.query
-        if not query.outer_columns:
-            return self._query(query, names)
-        query = one_value(query)
-        empty = value_of_no_rows(query)
-        tree = self._query(query, names, is_value=empty is None)
-        return tree if empty is None else self.call("COALESCE", [tree, self.write(empty, Names({}))])
-
-    def _query(self, query: Relation, names: Names, is_value: bool = False, may_be_null: tuple = ()) -> exp.Expr:
-        if any(_key(column) not in names.here for column in query.outer_columns):
-            raise UnsupportedError("a subquery that reads columns of two queries around it", where=self.name)
-        for column in unmatched(query, is_value):
-            if not self._is_full(column) and column not in may_be_null:
-                raise UnsupportedError(
-                    f"a subquery that has rows where {column.text} around it is NULL", where=self.name
-                )
-        with self._exactly(False):
-            return exp.Subquery(this=self.write_query(query, names))
-
-    def write_exists(self, value: Exists, names: Names, may_be_null: tuple = ()) -> exp.Expr:
-        query = any_row(value.query) if value.query.outer_columns else value.query
-        return exp.Exists(this=self._query(query, names, may_be_null=may_be_null).this)
-
-    def write_inquery(self, value: InQuery, names: Names) -> exp.Expr:
-        if self._is_exact:
-            return self._exact_in(value, names)
-        if value.query.outer_columns:
-            return self.write_exists(Exists(partner(value, False)), names)
-        return self._plain_in(value, names)
-
-    def _plain_in(self, value: InQuery, names: Names) -> exp.Expr:
-        these = [self._within(one, names, 4) for one in value.values]
-        this = these[0] if len(these) == 1 else exp.Tuple(expressions=these)
-        return exp.In(this=this, query=self._query(value.query, names))
-
-    def _is_full(self, value: Expression) -> bool:
-        if isinstance(value, Literal):
-            return value.value is not None
-        return isinstance(value, Column) and _key(value) in self.never_null
-
-    def _not_in(self, value: InQuery, names: Names) -> exp.Expr:
-        """NOT IN where NULL is as good as false."""
-        is_null, some = self._null_among_some(value, names)
-        if value.query.outer_columns:
-            tree: exp.Expr = exp.Not(this=self._equal_or_null(value, names))
-            return (
-                tree
-                if some is None
-                else exp.And(this=tree, expression=exp.Not(this=exp.Paren(this=exp.And(this=is_null, expression=some))))
-            )
-        tree = exp.Not(this=self._plain_in(value, names))
-        if some is not None:
-            tree = self.call("COALESCE", [tree, exp.Not(this=some)])
-        in_set = self._null_in_set(value, names)
-        return tree if in_set is None else exp.And(this=tree, expression=exp.Not(this=in_set))
-
-    def _exact_in(self, value: InQuery, names: Names) -> exp.Expr:
-        """1, 0 or NULL."""
-        with self._exactly(False):
-            if value.query.outer_columns:
-                tree = self.write_exists(Exists(partner(value, False)), names)
-                in_set: exp.Expr | None = self._equal_or_null(value, names)
-            else:
-                tree, in_set = self._plain_in(value, names), self._null_in_set(value, names)
-            is_null, some = self._null_among_some(value, names)
-        unknown = [in_set] if in_set is not None else []
-        unknown += [exp.And(this=is_null, expression=some)] if some is not None else []
-        if not unknown:
-            return exp.Paren(this=tree)
-        either = unknown[0] if len(unknown) == 1 else exp.Or(this=unknown[0], expression=unknown[1])
-        cases = [exp.If(this=tree, true=exp.Literal.number(1)), exp.If(this=either, true=exp.Null())]
-        return exp.Case(ifs=cases, default=exp.Literal.number(0))
-
-    def _null_in_set(self, value: InQuery, names: Names) -> exp.Expr | None:
-        """Whether a set has a NULL, as far as it can."""
-        nulls = null_rows(value)
-        is_full = self._is_full(nulls.input.condition.args[0])
-        return None if is_full else self.write_exists(Exists(nulls), names)
-
-    def _null_among_some(self, value: InQuery, names: Names) -> tuple[exp.Expr | None, exp.Expr | None]:
-        """Whether x is NULL, and whether the set has rows; None where x cannot be."""
-        if len(value.values) > 1:
-            raise UnsupportedError("whether several values are not IN a subquery", where=self.name)
-        this = value.values[0]
-        if self._is_full(this):
-            return None, None
-        is_null = self.write_is_null(Core("is null", (this,), "condition"), names)
-        return is_null, self.write_exists(Exists(value.query), names)
-
-    def _equal_or_null(self, value: InQuery, names: Names) -> exp.Expr:
-        """Rows that x equals, and NULLs; of a NULL x it says nothing."""
-        outer = {replace(one, is_outer=True) for x in value.values for one in walk(x) if isinstance(one, Column)}
-        return self.write_exists(Exists(partner(value, True)), names, tuple(outer))
-
-    def core_row(self, value: Core, names: Names) -> exp.Expr:
-        return exp.Tuple(expressions=[self.write(arg, names) for arg in value.args])
-
     # numbers
 
     def core_number_of_text(self, value: Core, names: Names) -> exp.Expr:
         """A text that is no number becomes NaN, which equals nothing."""
         this = self.write(value.args[0], names)
         is_number = self._matches(this.copy(), rf"^\s*{NUMBER}\s*$")
-        nan = exp.If(this=exp.Not(this=exp.Is(this=bracketed(this.copy(), 4), expression=exp.Null())), true=self._nan())
+        is_text = exp.Not(this=exp.Is(this=bracketed(this.copy(), 4), expression=exp.Null()))
         number = self.call("toFloat64OrNull", [self.call("trimBoth", [this])])
-        return exp.Case(ifs=[exp.If(this=is_number, true=number), nan])
-
-    def _nan(self) -> exp.Expr:
-        return self.call("toFloat64", [exp.Literal.string("nan")])
+        nan = self.call("toFloat64", [exp.Literal.string("nan")])
+        return exp.Case(ifs=[exp.If(this=is_number, true=number), exp.If(this=is_text, true=nan)])
 
     def _leading(self, value: Core, names: Names, pattern: str, convert: str) -> exp.Expr:
         part = self.call("extract", [self.write(value.args[0], names), exp.Literal.string(rf"^\s*({pattern})")])
@@ -346,13 +222,6 @@ class ClickHouse(TypedDialect):
     def core_position(self, value: Core, names: Names) -> exp.Expr:
         return self.call("positionUTF8", [self.write(arg, names) for arg in reversed(value.args)])
 
-    def core_at_least_zero(self, value: Core, names: Names) -> exp.Expr:
-        """GREATEST would pass over NULL."""
-        tree, zero = self.write(value.args[0], names), exp.Literal.number(0)
-        return exp.Case(
-            ifs=[exp.If(this=exp.LT(this=bracketed(tree, 4), expression=zero), true=zero.copy())], default=tree.copy()
-        )
-
     def core_cut(self, value: Core, names: Names) -> exp.Expr:
         """A negative start means the same here; start 0 is before the first character, which shortens the length."""
         this, start, *length = value.args
@@ -385,16 +254,13 @@ class ClickHouse(TypedDialect):
         this, *modifiers = value.args
         if isinstance(this, Literal) and this.value == "now":
             tree: exp.Expr = self.call("now64", [exp.Literal.number(3), exp.Literal.string("UTC")])
-        elif isinstance(this, Literal):
-            tree = self._constant_moment(this.value)
         else:
             text = self.write(this, names)
-            whole = self.call(
-                "COALESCE", [self._parsed(text), self._parsed(text.copy(), "parseDateTime64BestEffortOrNull")]
-            )
+            lenient = "parseDateTime64BestEffortOrNull"  # takes HH:MM too, but no days past a month's end
+            whole = self.call("COALESCE", [self._parsed(text), self._parsed(text.copy(), lenient)])
             dated = exp.DPipe(this=exp.Literal.string("2000-01-01 "), expression=bracketed(text.copy(), 7), safe=True)
             is_whole, is_time = (self._matches(text.copy(), pattern) for pattern in _TIMES)
-            of_day = self._parsed(dated, "parseDateTime64BestEffortOrNull")
+            of_day = self._parsed(dated, lenient)
             tree = exp.Case(ifs=[exp.If(this=is_whole, true=whole), exp.If(this=is_time, true=of_day)])
         for modifier in modifiers:
             tree = self._modified(tree, modifier.value.strip().lower())
@@ -402,17 +268,6 @@ class ClickHouse(TypedDialect):
 
     def _parsed(self, text: exp.Expr, name: str = "toDateTime64OrNull") -> exp.Expr:
         return self.call(name, [text, exp.Literal.number(3), exp.Literal.string("UTC")])
-
-    def _constant_moment(self, text: str) -> exp.Expr:
-        """A constant time; without a date it is of 2000-01-01, and a number would be a Julian day."""
-        if re.fullmatch(r"\s*[+-]?[\d.]+\s*", text):
-            raise UnsupportedError(f"the Julian day {text!r} as a text", where=self.name)
-        if re.fullmatch(_TIME, text):
-            text = f"2000-01-01 {text}"
-        if not re.fullmatch(rf"{_DAY}(?:[ T]{_TIME})?", text):
-            return exp.Null()
-        text += ":00" if len(text) == 16 else ""
-        return self._parsed(exp.Literal.string(text))
 
     def _modified(self, tree: exp.Expr, modifier: str) -> exp.Expr:
         starts = {"start of day": "%Y-%m-%d", "start of month": "%Y-%m-01", "start of year": "%Y-01-01"}
@@ -442,51 +297,28 @@ class ClickHouse(TypedDialect):
 
     def core_day(self, value: Core, names: Names) -> exp.Expr:
         this, *modifiers = value.args
-        codes = re.findall("%(.)", value.word)
-        is_now = isinstance(this, Literal) and this.value == "now"
-        if not modifiers and not is_now and all(code in _PLACES for code in codes):
-            return self._day_of_text(this, value.word, names)
+        if not modifiers and not isinstance(this, Literal) and not re.search("%[^Ymd%]", value.word):
+            return self._day_of_text(self.write(this, names), value.word)
         moment, parts = self._moment(value, names), [""]
         for piece in re.findall(r"%.|[^%]+", value.word):
             if piece[0] == "%" and piece[1] not in _FORMATS:
                 parts += [piece, ""]
             else:
                 parts[-1] += _FORMATS[piece[1]] if piece[0] == "%" else piece
-        trees = [self._piece(part, moment) for part in parts if part] or [exp.Literal.string("")]
-        tree = trees[0]
-        for part in trees[1:]:
-            tree = exp.DPipe(this=tree, expression=part, safe=True)
-        return tree
+        return _joined([self._piece(part, moment) for part in parts if part])
 
-    def _day_of_text(self, this: Expression, form: str, names: Names) -> exp.Expr:
+    def _day_of_text(self, text: exp.Expr, form: str) -> exp.Expr:
         """Parts of the date stand in the text; a time of day is of 2000-01-01."""
-        if isinstance(this, Literal):
-            return self._constant_day(this.value, form)
-        text, runs = self.write(this, names), []
-        for piece in re.findall("%[Ymd](?:-%[md])*|%%|[^%]+", form):
-            if piece[0] != "%" or piece == "%%":
-                runs.append(exp.Literal.string(piece.replace("%%", "%")))
-                continue
-            codes = re.findall("%(.)", piece)
-            is_run = "Ymd".startswith("".join(codes)) or "".join(codes) == "md"
-            for part in [codes] if is_run else [[code] for code in codes]:
-                if runs and not is_run and part[0] != codes[0]:
-                    runs.append(exp.Literal.string("-"))
-                start, end = _PLACES[part[0]][0], sum(_PLACES[part[-1]])
-                places = [exp.Literal.number(start), exp.Literal.number(end - start)]
-                runs.append(self.call("substring", [text.copy(), *places]))
-        tree = runs[0]
-        for part in runs[1:]:
-            tree = exp.DPipe(this=tree, expression=part, safe=True)
+        parts, of_time = [], ""
+        for piece in re.findall("|".join(_PLACES) + "|%%|[^%]+", form):
+            start, length = _PLACES.get(piece, (0, 0))
+            places = [exp.Literal.number(start), exp.Literal.number(length)]
+            constant = exp.Literal.string(piece.replace("%%", "%"))
+            parts.append(self.call("substring", [text.copy(), *places]) if length else constant)
+            of_time += "2000-01-01"[start - 1 : start - 1 + length] if length else constant.name
         is_day, is_time = (self._matches(text.copy(), pattern) for pattern in _TIMES)
-        of_time = self._constant_day("2000-01-01", form)
-        return exp.Case(ifs=[exp.If(this=is_day, true=tree), exp.If(this=is_time, true=of_time)])
-
-    def _constant_day(self, text: str, form: str) -> exp.Expr:
-        if self._constant_moment(text) == exp.Null():
-            return exp.Null()
-        day = text if re.match(_DAY, text) else "2000-01-01"
-        return exp.Literal.string(re.sub("%(.)", lambda code: _cut(day, *_PLACES[code[1]]) or "%", form))
+        tests = [exp.If(this=is_day, true=_joined(parts)), exp.If(this=is_time, true=exp.Literal.string(of_time))]
+        return exp.Case(ifs=tests)
 
     def _piece(self, part: str, moment: exp.Expr) -> exp.Expr:
         if part == "%s":
@@ -583,16 +415,15 @@ def _is_key(part: Expression, left: set[tuple], right: set[tuple]) -> bool:
     """Whether it says that something of the left side equals something of the right."""
     if not isinstance(part, Core) or (part.name, part.word) != ("compare", "="):
         return False
-    sides = [{_key(one) for one in walk(arg) if isinstance(one, Column)} for arg in part.args]
+    sides = [{key_of(one) for one in walk(arg) if isinstance(one, Column)} for arg in part.args]
     return all(sides) and any(one <= left and other <= right for one, other in (sides, sides[::-1]))
 
 
-def _key(column: Column) -> tuple:
-    return (column.alias.lower() if column.alias else None, column.name.lower())
-
-
-def _cut(text: str, start: int, length: int) -> str:
-    return text[start - 1 : start - 1 + length]
+def _joined(parts: list[exp.Expr]) -> exp.Expr:
+    tree = parts[0] if parts else exp.Literal.string("")
+    for part in parts[1:]:
+        tree = exp.DPipe(this=tree, expression=part, safe=True)
+    return tree
 
 
 def _lower(text: str) -> str:

@@ -14,7 +14,7 @@ from sqlglot import exp
 from workbench.core_functions import Core
 from workbench.dialects.base import Dialect, Names
 from workbench.dialects.postgres import Postgres
-from workbench.plan_expressions import Aggregation, Expression, Literal
+from workbench.plan_expressions import Expression, Literal
 
 # duckdb_keywords(): reserved, and those that may only be types or functions
 KEYWORDS = """
@@ -88,13 +88,19 @@ class DuckDB(Postgres):
             before = self.call("LEAST", [exp.Sub(this=exp.Paren(this=place.copy()), expression=one.copy()), zero])
             shorter = exp.Add(this=exp.Paren(this=self.write(size, names)), expression=before)
             args.append(self.call("GREATEST", [shorter, zero.copy()]))
-        tree = self.call("SUBSTRING", args)  # GREATEST and LEAST pass over NULLs
-        known = [
-            exp.Not(this=exp.Is(this=exp.Paren(this=self.write(p, names)), expression=exp.Null()))
-            for p in (start, *length)
+        tree = self.call("SUBSTRING", args)
+        # GREATEST and LEAST pass over NULL
+        inside = set(walk(this))  # where these are NULL, so is SUBSTRING
+        unsure = [
+            one
+            for one in (start, *length)
+            if any(isinstance(part, Column | Subquery) and part not in inside for part in walk(one))
         ]
-        test = known[0] if len(known) == 1 else exp.And(this=known[0], expression=known[1])
-        return exp.Case(ifs=[exp.If(this=test, true=tree)])
+        tests = [Core("is not null", (one,), "condition") for one in unsure]
+        if not tests:
+            return tree
+        known = self.write(Core("and", tuple(tests), "condition") if len(tests) > 1 else tests[0], names)
+        return exp.Case(ifs=[exp.If(this=known, true=tree)])
 
     def core_shift_left(self, value: Core, names: Names) -> exp.Expr:
         """<< takes no negative number."""
@@ -128,12 +134,8 @@ class DuckDB(Postgres):
         form = re.sub("YYYY|HH24|DDD|SS\\.MS|MM|DD|MI|SS", lambda found: codes[found[0]], part).replace('"', "")
         return self.call("STRFTIME", [moment.copy(), exp.Literal.string(form)])
 
-    def write_any_value(self, value: Aggregation, names: Names) -> exp.Expr:
-        return self._filtered(self.call("FIRST", [self.write(value.args[0], names)]), value.where, names)
-
-    def _at_extreme(self, value: Aggregation, names: Names, is_descending: bool) -> exp.Expr:
-        name = "ARG_MAX_NULL" if is_descending else "ARG_MIN_NULL"
-        return self._filtered(self.call(name, [self.write(arg, names) for arg in value.args]), value.where, names)
+    def _first(self, tree: exp.Expr, where: Expression | None, names: Names) -> exp.Expr:
+        return self._filtered(self.call("FIRST", [tree]), where, names)
 
 
 DIALECT = DuckDB

@@ -158,10 +158,10 @@ class TypedDialect(Dialect):
         return self.cast(self.call("TRUNC", [self.write(value.args[0], names)]), "integer")
 
     def core_at_least_zero(self, value: Core, names: Names) -> exp.Expr:
-        """GREATEST passes over a NULL on most engines."""
-        tree, zero = self.write(value.args[0], names), exp.Literal.number(0)
-        is_negative = exp.LT(this=bracketed(tree.copy(), 4), expression=zero)
-        return exp.Case(ifs=[exp.If(this=is_negative, true=zero.copy())], default=tree)
+        """GREATEST passes over NULL on some engines."""
+        arg = value.args[0]
+        is_below = Core("compare", (arg, Literal(0)), "condition", "<")
+        return self.core_choose(Core("choose", (is_below, Literal(0), arg), "integer"), names)
 
     def core_extreme(self, value: Core, names: Names) -> exp.Expr:
         args = [self.write(arg, names) for arg in value.args]
