@@ -245,7 +245,7 @@ class Writer:
         has_star = left.has_star and right.has_star
         joined = left.joined(node.fields, {**right.names, **left.names}, has_star)
         on = self.dialect.write_on(node, Names(joined.names, outer)) if node.on is not None else None
-        if node.kind == "full" and not self.dialect.has_full_join:
+        if node.kind == "full" and not self.dialect.takes_full_join(node):
             return self._full_join(joined, left, right, on)
         side = node.kind.upper() if node.kind in ("left", "right", "full") else None
         kind = None if side else self.dialect.cross_join if on is None else "INNER"
@@ -345,7 +345,7 @@ class Writer:
         select = select if is_fit else self.ready(select, Stage.WINDOW, node.expressions)
         items = [self.write(item.value, select, outer) for item in node.items]
         is_extreme_lost = select.extreme is not None and not select.shows(select.extreme, items)
-        if is_extreme_lost or (select.is_one_group and not any(select.shows(call, items) for call in select.calls)):
+        if is_extreme_lost or not select.is_seen_as_one_group(items):
             select = self.wrap(select)
             items = [self.write(item.value, select, outer) for item in node.items]
         select.items, select.fields = items, node.fields

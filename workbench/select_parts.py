@@ -57,10 +57,11 @@ class Select:
         is_whole = self.has_star and not self.is_grouped and own == [name.lower() for name in names]
         return (is_whole and len(set(own)) == len(own)) or (is_whole and not self.is_distinct and own == names)
 
-    @property
-    def is_one_group(self) -> bool:
-        """Whether nothing but an aggregate says that all rows are one group."""
-        return self.is_grouped and not self.group
+    def is_seen_as_one_group(self, items: list[exp.Expr]) -> bool:
+        """False if all rows are one group, and no aggregate in the select list or HAVING says so (ORDER BY does not)."""
+        if not self.is_grouped or self.group:
+            return True
+        return any(part == call for call in self.calls for tree in (*items, *self.having) for part in tree.walk())
 
     def joined(self, fields: tuple[Field, ...], names: dict[tuple, exp.Expr], has_star: bool) -> "Select":
         return replace(self, fields=fields, names=names, has_star=has_star, joins=list(self.joins))

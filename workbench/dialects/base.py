@@ -101,6 +101,10 @@ class Dialect:
         """
         self.write_query, self.never_null = write_query, never_null
 
+    def takes_full_join(self, node: Join) -> bool:
+        """Whether the engine can join so; else a left join and the right rows without a partner are put together."""
+        return self.has_full_join
+
     def identifier(self, name: str) -> exp.Identifier:
         is_plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() not in self.keywords
         return exp.to_identifier(name, quoted=not is_plain)

@@ -14,7 +14,8 @@ from sqlglot import exp
 from workbench.core_functions import Core
 from workbench.dialects.base import Dialect, Names
 from workbench.dialects.postgres import Postgres
-from workbench.plan_expressions import Expression, Literal
+from workbench.plan import Join
+from workbench.plan_expressions import Column, Expression, Literal, Subquery, walk
 
 # duckdb_keywords(): reserved, and those that may only be types or functions
 KEYWORDS = """
@@ -34,6 +35,9 @@ class DuckDB(Postgres):
     keywords = frozenset(KEYWORDS.split())
     types: ClassVar = Postgres.types | {"real": "DOUBLE"}
     null_order = "last"
+
+    def takes_full_join(self, node: Join) -> bool:
+        return True
 
     def identifier(self, name: str) -> exp.Identifier:
         return Dialect.identifier(self, name)

@@ -13,7 +13,8 @@ from workbench.core_functions import Core
 from workbench.dialects.base import Names, bracketed
 from workbench.dialects.typed import NUMBER, TIME, TIME_OF_DAY, TypedDialect, regex_of_glob
 from workbench.errors import UnsupportedError
-from workbench.plan_expressions import Aggregation, Expression, Literal, SortKey
+from workbench.plan import Join
+from workbench.plan_expressions import Aggregation, Column, Expression, Literal, SortKey, walk
 
 # https://www.postgresql.org/docs/current/sql-keywords-appendix.html: reserved, also those that may be functions or types
 KEYWORDS = """
@@ -46,6 +47,17 @@ class Postgres(TypedDialect):
         if isinstance(value.value, bytes):  # x'..' is a string of bits
             return self.call("DECODE", [exp.Literal.string(value.value.hex()), exp.Literal.string("hex")])
         return super().write_literal(value, names)
+
+    def takes_full_join(self, node: Join) -> bool:
+        """Only one by an equality of both sides."""
+        tests = node.on.args if isinstance(node.on, Core) and node.on.name == "and" else (node.on,)
+        left = {one.key for one in node.left.fields}
+        for test in tests:
+            if isinstance(test, Core) and (test.name, test.word) == ("compare", "="):
+                sides = [{_is_in(left, part) for part in walk(arg) if isinstance(part, Column)} for arg in test.args]
+                if sorted(sides, key=str) == [{False}, {True}]:
+                    return True
+        return False
 
     def argument(self, name: str, value: Expression, names: Names) -> exp.Expr:
         """A function of any type takes no constant whose type is not said."""
@@ -256,6 +268,10 @@ class Postgres(TypedDialect):
 
     def write_arg_min(self, value: Aggregation, names: Names) -> exp.Expr:
         return self._at_extreme(value, names, False)
+
+
+def _is_in(keys: set[tuple], column: Column) -> bool:
+    return ((column.alias or "").lower() or None, column.name.lower()) in keys
 
 
 DIALECT = Postgres
