@@ -339,11 +339,13 @@ class Plans:
         name = make.pick(("row_number", "rank", *sums, *ranks[1:], *places[1:], "string_agg"))
         is_sum = name in sums
         frame = self._frame(make) if is_sum or name in ("first_value", "last_value", "nth_value") else None
+        is_span = frame is not None and frame.unit == "range" and (frame.start.offset or frame.end.offset)
+        frame = frame if is_sum or not is_span else None  # a span has one key, which is no total order
         is_total = name in places or name == "string_agg" or (frame is not None and frame.unit == "rows")
         order = self._order(rows, make, is_total) if not is_sum or frame is not None or make.chance(60) else ()
         if order is None or (not order and not is_sum):
             return None
-        if frame is not None and frame.unit == "range" and (frame.start.offset or frame.end.offset):
+        if is_sum and is_span:
             found = [v for v in rows.values if v.kind in ("integer", "real") and v.is_stable]
             if not found:
                 return None

@@ -1,8 +1,7 @@
-"""Aggregates that SQL would read otherwise than the plan means them: what they read is first made a column of the input.
+"""An aggregate that reads only columns of the queries around it belongs, in SQL, to the query that they are of.
 
-In SQL an aggregate that reads only columns of the queries around it belongs to the query that they are of; in a plan it
-belongs to its own pipeline. And a bare expression beside aggregates has a value even over no rows. In and out: an
-`Aggregate`.
+In a plan it belongs to its own pipeline. In and out: an `Aggregate`; what its functions read of the queries around is
+first made a column of its own input, which no engine can take for the other.
 """
 
 from dataclasses import replace
@@ -23,16 +22,6 @@ def with_inner_aggregates(node: Aggregate) -> Aggregate:
     if not found:
         return node
     return _with_columns(node, found)
-
-
-def with_bare_columns(node: Aggregate) -> Aggregate:
-    """The one group of all rows, its bare expressions columns: NULL where there is no row."""
-    if node.keys:
-        return node
-    taken = {one.name.lower() for one in node.input.fields}
-    bare = [item for item in node.items if item.value.name in ("any_value", "arg_min", "arg_max")]
-    values = dict.fromkeys(item.value.args[0] for item in bare if not isinstance(item.value.args[0], Column))
-    return _with_columns(node, {value: _free_name("bare", taken) for value in values}) if values else node
 
 
 def _with_columns(node: Aggregate, found: dict[Expression, str]) -> Aggregate:

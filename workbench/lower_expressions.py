@@ -72,7 +72,7 @@ class Expressions:
             return _known_null(method(e))
         if isinstance(e, InQuery | Exists):
             return Core("value", (self.condition(e),), "integer")
-        return getattr(self, f"_{type(e).__name__.lower()}")(e)
+        return _known_null(getattr(self, f"_{type(e).__name__.lower()}")(e))
 
     def condition(self, e: Expression) -> Expression:
         """The expression as an engine's condition."""
@@ -444,6 +444,8 @@ def _held_type(given: Field) -> str:
 
 def _known_null(value: Expression) -> Expression:
     """NULL itself for a function of a NULL constant, whose type no engine could tell."""
+    if value.type == "null":
+        return NULL
     is_null = isinstance(value, Core) and any(isinstance(a, Literal) and a.value is None for a in value.args)
     if not is_null or value.name not in _STRICT:
         return value

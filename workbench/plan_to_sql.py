@@ -14,7 +14,7 @@ from sqlglot import exp
 from workbench.dialects import get_dialect
 from workbench.dialects.base import Names
 from workbench.errors import UnsupportedError
-from workbench.inner_aggregates import with_bare_columns, with_inner_aggregates
+from workbench.inner_aggregates import with_inner_aggregates
 from workbench.lower import lower
 from workbench.lower_correlated import never_null
 from workbench.plan import (
@@ -153,6 +153,8 @@ class Writer:
             if own == wanted or (self.dialect.has_unique_names and _unique(own) == wanted):
                 return select.query
             select = self.wrap(select, names=[one.name for one in renamed(select.fields, "q")])
+        if self._is_sorted_by_old_names(select, names):
+            select = self.wrap(select)
         if select.items is None:
             if select.is_whole_source(names):
                 return select.tree([exp.Star()])
@@ -164,6 +166,13 @@ class Writer:
             is_named = isinstance(tree, exp.Column) and tree.name.lower() == name.lower()
             items.append(tree if is_named else exp.Alias(this=tree, alias=self.dialect.identifier(name)))
         return select.tree(items)
+
+    def _is_sorted_by_old_names(self, select: Select, names: list[str]) -> bool:
+        """Whether ORDER BY names an output that is to be called otherwise."""
+        pairs = zip(select.fields, names, strict=True)
+        changed = {one.name.lower() for one, name in pairs if one.name.lower() != name.lower()}
+        parts = (part for tree in select.order for part in tree.walk() if isinstance(part, exp.Column))
+        return bool(changed) and any(not part.table and part.name.lower() in changed for part in parts)
 
     def visit_scan(self, scan: Scan, outer: Names | None) -> Select:
         return self._table(scan.table, scan.alias, scan.fields, is_whole=not scan.has_rowid)
@@ -278,13 +287,14 @@ class Writer:
 
     def visit_aggregate(self, node: Aggregate, outer: Names | None) -> Select:
         node = with_inner_aggregates(node)
-        node = with_bare_columns(node) if self.dialect.has_bare_columns else node
         select = self.ready(self.visit(node.input, outer), Stage.WHERE, node.expressions)
         extreme = self._extreme(node) if self.dialect.has_bare_columns else None
         trees = [self._group_key(item, select, outer) for item in node.keys]
         names = {item.field.key: tree for item, tree in zip(node.keys, trees, strict=True)}
         for item in node.items:
             names[item.field.key] = self.write(item.value, select, outer)
+            if item.value.name in _BARE and not node.keys and self.dialect.has_bare_columns:
+                names[item.field.key] = self._of_a_row(item.value.args[0], names[item.field.key])
         select.group = [tree.copy() for tree in trees]
         select.extreme = self.write(extreme, select, outer) if extreme is not None else None
         select.stage, select.names, select.fields, select.has_star = Stage.GROUP, names, node.fields, False
@@ -294,6 +304,13 @@ class Writer:
         if not node.keys and not select.calls and select.extreme is None:
             select.extreme = self.write(Aggregation("count"), select, outer)
         return self._with_extreme(select, node)
+
+    def _of_a_row(self, value: Expression, tree: exp.Expr) -> exp.Expr:
+        """A bare column is NULL over no rows, but what is computed from it has a value there."""
+        if isinstance(value, Column):
+            return tree
+        has_rows = exp.GT(this=self.dialect.call("COUNT", [exp.Star()]), expression=exp.Literal.number(0))
+        return exp.Case(ifs=[exp.If(this=has_rows, true=tree)])
 
     def _with_extreme(self, select: Select, node: Aggregate) -> Select:
         """Bare columns need their MIN or MAX in the same SELECT, or any aggregate: one that the plan does not have is
