@@ -111,6 +111,8 @@ QUERIES = {
     "inner name hides outer": "SELECT e.id FROM emp e WHERE e.id IN (SELECT e.id FROM dept e WHERE e.city = 'Oslo')",
     "in list": "SELECT id FROM emp WHERE dept_id IN (1, '2', NULL) AND id NOT IN (1, 2)",
     "in list of text beside numbers": "SELECT id FROM emp WHERE code IN (12, 13), id IN ('1')".replace(", id IN ('1')", ""),
+    "in list that begins with null": "SELECT id, id IN (NULL, 1, dept_id), id NOT IN (NULL, '2') FROM emp",
+    "window over a constant": "SELECT id, RANK() OVER (ORDER BY CAST('12' AS INTEGER)), COUNT(*) OVER (PARTITION BY 'a' ORDER BY 1) FROM emp",
     "in nothing": "SELECT id FROM emp WHERE id IN () OR id NOT IN ()",
     "not in with null": "SELECT id FROM dept WHERE id NOT IN (SELECT dept_id FROM emp)",
     "row in query": "SELECT id FROM emp WHERE (dept_id, salary) IN (SELECT dept_id, MAX(salary) FROM emp GROUP BY dept_id)",
@@ -173,6 +175,8 @@ QUERIES = {
     "in a query by a collation": "SELECT id, COUNT(*) OVER (PARTITION BY name COLLATE NOCASE) FROM emp WHERE name COLLATE NOCASE IN (SELECT UPPER(name) FROM emp)",
     "bare column in having": "SELECT id, name AS n FROM emp GROUP BY id HAVING name > 'B' AND dept_id < 9",
     "texts joined in order": "SELECT GROUP_CONCAT(name, '; ') FROM (SELECT name, id FROM emp WHERE name > '' ORDER BY salary DESC, id DESC)",
+    "division of a text": "SELECT code / 2, (code + 1) / 2 FROM emp",
+    "integers computed with a large constant": "SELECT id + 9223372036854775807 FROM emp",
     "texts joined in order, cut": "SELECT GROUP_CONCAT(id) FROM (SELECT id FROM emp ORDER BY salary DESC, id LIMIT 3)",
     "in a cut query": "SELECT id FROM emp WHERE id IN (SELECT id FROM emp ORDER BY salary DESC, id LIMIT 2) "
     "OR id IN (SELECT bonus FROM emp UNION SELECT 3 ORDER BY 1 LIMIT 4)",
@@ -189,7 +193,8 @@ QUERIES = {
     "times moved": "SELECT DATETIME(hired, '+36 hours'), DATE(hired, '+1 month'), DATE(hired, '-1 year'), DATETIME(hired, '+1.5 days'), "
     "DATE(hired, 'start of year'), STRFTIME('%j %w %H:%M:%S', hired) FROM emp",
     "part of a text": "SELECT SUBSTR(name, id - 3), SUBSTR(name, id - 3, 2), SUBSTR(name, 2, id - 3), SUBSTR(name, 1, INSTR(name, 'n') - 1), "
-    "SUBSTR(name, INSTR(name, 'n') + 1), SUBSTR(name, -3, 2), SUBSTR(name, -9, 8), SUBSTR(name, 0) FROM emp",
+    "SUBSTR(name, INSTR(name, 'n') + 1), SUBSTR(name, -3, 2), SUBSTR(name, -9, 8), SUBSTR(name, 0), "
+    "SUBSTR(name, 3, -2), SUBSTR(name, 2, -5), SUBSTR(name, -1, -2), SUBSTR(name, 0, -2), SUBSTR(name, 0, id) FROM emp",
     "recursive texts": "WITH RECURSIVE c(n, s, d) AS (SELECT 1, 'a', '2020-02-28' UNION ALL "
     "SELECT n + 1, s || 'b' || n, DATE(d, '+1 day') FROM c WHERE n < 4) SELECT * FROM c",
     "many rounds": "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 1500) SELECT COUNT(*), MAX(n) FROM c",

@@ -43,6 +43,8 @@ REFUSED = {  # probe -> what the refusal names, on every typed engine
     "cast of a blob": "a blob as text",
     "type of a value": "the function typeof",
     "format": "format",
+    "integers computed with a large constant": "integers that overflow",
+    "division of a text": "the division of a text",
 }
 REFUSED_BY = {  # engine -> the same, where only it refuses
     "clickhouse": {

@@ -32,19 +32,24 @@ def without_arg_extremes(node: Aggregate) -> Aggregate:
 
 
 def with_ordered_texts(node: Aggregate) -> Aggregate:
-    """string_agg over sorted rows -> string_agg ordered by the rows' number."""
-    if not any(item.value.name == "string_agg" and not item.value.is_distinct for item in node.items):
+    """string_agg over sorted rows, or of distinct texts -> string_agg ordered by the rows' number."""
+    calls = [item.value for item in node.items if item.value.name == "string_agg"]
+    found = _numbered(node.input) if calls else None
+    if found is None and not any(call.is_distinct for call in calls):
         return node
-    found = _numbered(node.input)
-    if found is None:
-        return node
-    below, column = found
+    below, column = found or _with_places(node.input, ())
     order = (SortKey(column),)
-    items = [
-        replace(item, value=replace(item.value, order=order)) if item.value.name == "string_agg" else item
-        for item in node.items
-    ]
-    return Aggregate(below, node.keys, tuple(items))
+    items = tuple(
+        replace(item, value=replace(item.value, order=order)) if item.value in calls else item for item in node.items
+    )
+    values = (*(key.value for key in node.keys), *(item.value for item in items))
+    return Aggregate(below if found else _only(below, values), node.keys, items)
+
+
+def _with_places(below: Relation, order: tuple[SortKey, ...]) -> tuple[Relation, Column]:
+    name = _free_name("place", {one.name.lower() for one in below.fields})
+    call = TypedOver("row_number", (), (), order, kind="integer")
+    return Window(below, (Item(call, name),)), Column(None, name, "integer", None)
 
 
 def _numbered(node: Relation) -> tuple[Relation, Column] | None:
@@ -52,10 +57,7 @@ def _numbered(node: Relation) -> tuple[Relation, Column] | None:
     if isinstance(node, Sort):
         if not node.keys:
             return None
-        name = _free_name("place", {one.name.lower() for one in node.fields})
-        call = TypedOver("row_number", (), (), node.keys, kind="integer")
-        below: Relation = Window(node.input, (Item(call, name),))
-        column = Column(None, name, "integer", None)
+        below, column = _with_places(node.input, node.keys)
         is_cut = node.limit is not None or node.offset is not None
         return (Sort(below, (SortKey(column),), node.limit, node.offset) if is_cut else below), column
     if not isinstance(node, Filter | Project | As):

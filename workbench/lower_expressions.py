@@ -154,19 +154,11 @@ class Expressions:
         x, *items = e.args
         if not items:
             return Core("compare", (Literal(1), Literal(0)), "condition", "=")
-        parts = [
-            self._compared(
-                "=", self._folded(x, x, self.value(x)), self._folded(x, x, self.value(item)), x.affinity, None
-            )
-            for item in items
-        ]
-        plain = [
-            p
-            for p in parts
-            if isinstance(p, Core) and p.name == "compare" and p.word == "=" and p.args[0:1] == parts[0].args[0:1]
-        ]
+        left = folded(self.value(x), x.collation)
+        parts = [self._compared("=", left, folded(self.value(item), x.collation), x.affinity, None) for item in items]
+        plain = [p for p in parts if isinstance(p, Core) and (p.name, p.word, p.args[:1]) == ("compare", "=", (left,))]
         if len(plain) == len(parts) and len(parts) > 1:
-            return Core("in", (parts[0].args[0], *(part.args[1] for part in parts)), "condition")
+            return Core("in", (left, *(part.args[1] for part in parts)), "condition")
         return parts[0] if len(parts) == 1 else Core("or", tuple(parts), "condition")
 
     def _in_query(self, e: InQuery) -> Expression:
@@ -227,6 +219,12 @@ class Expressions:
         constant = constant_integer(made)
         if constant is not None and not -MAX_INTEGER - 1 <= constant <= MAX_INTEGER:
             return replace(made, args=tuple(real(arg) for arg in args), type="real")
+        if (
+            kind == "integer"
+            and constant is None
+            and any(abs(constant_integer(arg) or 0) > MAX_INTEGER // 8 for arg in args)
+        ):
+            raise UnsupportedError("integers that overflow row by row outside SQLite")
         return made
 
     def _is_number_of_text(self, e: Expression) -> bool:
@@ -402,7 +400,7 @@ class Expressions:
         kinds = {"row_number": "integer", "rank": "integer", "dense_rank": "integer", "ntile": "integer"}
         kinds |= {"percent_rank": "real", "cume_dist": "real"}
         where = self.condition(e.where) if e.where is not None else None
-        order = tuple(self.sort_key(key) for key in e.order)
+        order = tuple(key for key in map(self.sort_key, e.order) if not isinstance(key.value, Literal))
         partition = tuple(folded(self.value(part), part.collation) for part in e.partition)
         if e.name in ("min", "max") and folded(args[0], e.args[0].collation) != args[0]:
             raise UnsupportedError(f"{e.name} in the collation nocase over a window outside SQLite")

@@ -77,15 +77,19 @@ def is_whole(value: Expression) -> Expression:
 
 
 def substring(this: Expression, start: Expression, length: Expression | None = None) -> Expression:
-    """A start below 0 counts from the end, a length below 0 takes what is before; constant ones are refused."""
-    if isinstance(length, Literal) and (length.value or 0) < 0:
-        raise UnsupportedError("substring of a negative length outside SQLite")
+    """A start below 0 counts from the end, a length below 0 takes what is before."""
     place = _from_start(this, start)
-    if place == Literal(0):  # before the first character, of which the length counts one
-        shorter = Core("-", (length, Literal(1)), "integer") if length is not None else None
+    if isinstance(length, Literal) and (length.value or 0) < 0:
+        is_known = isinstance(place, Literal) and place.value is not None
+        place = Literal(place.value + length.value) if is_known else Core("+", (place, length), "integer")
+        length = Literal(-length.value)
+    if isinstance(place, Literal) and place.value is not None and place.value < 1:  # before the first character
+        missing = 1 - place.value
         if isinstance(length, Literal):
-            shorter = Literal(max(length.value - 1, 0)) if length.value is not None else length
-        place, length = Literal(1), shorter
+            length = Literal(max(length.value - missing, 0)) if length.value is not None else length
+        elif length is not None:
+            length = Core("-", (length, Literal(missing)), "integer")
+        place = Literal(1)
     if length is None:
         return Core("cut", (this, place), "text")
     if _may_be_negative(length) and place == Literal(1):  # there is nothing before

@@ -19,7 +19,7 @@ from workbench.dialects.typed import NUMBER, TIME, TIME_OF_DAY, TypedDialect, re
 from workbench.errors import UnsupportedError
 from workbench.lower_aggregates import with_ordered_texts, without_arg_extremes
 from workbench.lower_values import lower_bound
-from workbench.plan_expressions import Aggregation, Column, Expression, Literal, Over
+from workbench.plan_expressions import Aggregation, Expression, Literal, Over
 from workbench.select_rewrites import first_select, group_any_values, name_group_keys, sign_ranks, widen_recursions
 
 # information_schema.keywords: reserved
@@ -64,7 +64,7 @@ class MySQL(TypedDialect):
     null_order = "small"
     has_values = False
     has_full_join = False
-    aggregate_rewrites = (without_arg_extremes, with_ordered_texts)
+    aggregate_rewrites = (with_ordered_texts, without_arg_extremes)
     no_limit = 2**64 - 1
 
     def sql(self, tree: exp.Expr, is_pretty: bool = False) -> str:
@@ -133,11 +133,11 @@ class MySQL(TypedDialect):
 
     def _rounded(self, value: Core, names: Names) -> exp.Expr:
         """Half away from zero of the decimal digits; SQLite adds a trifle to what it computed, for errors of the last bit."""
-        this, digits = value.args
-        exact = self.cast(self.write(this, names), "numeric")
+        tree, digits = self.write(value.args[0], names), value.args[1]
+        exact: exp.Expr = self.cast(tree, "numeric")
         if not digits.value:
             return self.call("ROUND", [exact])
-        if not isinstance(this, Column | Literal):
+        if not isinstance(tree, exp.Column | exp.Literal):
             exact = exp.Mul(this=exact, expression=exp.Literal.number(_TRIFLE))
         return self.call("ROUND", [exact, self.write(digits, names)])
 
@@ -360,9 +360,8 @@ class MySQL(TypedDialect):
         if not isinstance(between, Literal):
             raise UnsupportedError("string_agg with a computed separator", where=self.name)
         tree = self._as_text(this, names)
-        if value.is_distinct:
-            tree = exp.Distinct(expressions=[tree])
-        elif value.order:
+        tree = exp.Distinct(expressions=[tree]) if value.is_distinct else tree
+        if value.order:
             tree = exp.Order(this=tree, expressions=[self.ordered(key, names) for key in value.order])
         if between == Literal(","):
             return self.call("GROUP_CONCAT", [tree])
