@@ -204,8 +204,7 @@ QUERIES = {
     "arithmetic of ranks": "SELECT id, ROW_NUMBER() OVER (ORDER BY id) - 5, r - 9, -r, r * -1, r % 2 - 1 "
     "FROM (SELECT id, RANK() OVER (ORDER BY salary) AS r FROM emp)",
     "filters": "SELECT TOTAL(bonus) FILTER (WHERE id > 9), AVG(bonus) FILTER (WHERE id < 3), COUNT(DISTINCT dept_id) FILTER (WHERE id < 5) FROM emp",
-    "bits of a column, signed": "SELECT bonus >> 1, id << 2, (id & 3) - 9, bonus & 6, bonus | 1, ~bonus FROM emp",
-    "bits of a column": "SELECT bonus >> 1, id << 2, bonus & 6, bonus | 1, ~bonus FROM emp",
+    "bits of a column": "SELECT bonus >> 1, id << 2, (id & 3) - 9, bonus & 6, bonus | 1, ~bonus FROM emp",
     "not in, of NULLs on either side": "SELECT id FROM emp WHERE bonus NOT IN (SELECT dept_id FROM emp WHERE dept_id > 9) "
     "AND dept_id NOT IN (SELECT id FROM dept WHERE city = 'Rome') AND id NOT IN (SELECT bonus FROM emp WHERE bonus > 0)",
     "in as a value": "SELECT id, bonus IN (SELECT dept_id FROM emp), id NOT IN (SELECT dept_id FROM emp), dept_id IN (SELECT id FROM dept), "

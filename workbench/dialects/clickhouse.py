@@ -18,7 +18,7 @@ from workbench.dialects.joined_queries import JoinedQueries, key_of
 from workbench.dialects.typed import NUMBER, regex_of_glob
 from workbench.errors import UnsupportedError
 from workbench.lower_correlated import lift_queries
-from workbench.lower_values import least, real
+from workbench.lower_values import lower_bound, real
 from workbench.plan import As, Join, Relation, With, walk_relations
 from workbench.plan_expressions import (
     Aggregation,
@@ -226,9 +226,7 @@ class ClickHouse(JoinedQueries):
         """A negative start means the same here; start 0 is before the first character, which shortens the length."""
         this, start, *length = value.args
         place = _before_lowering(start)
-        if place == Literal(0):
-            place, length = Literal(1), [_less(length[0])] if length else []
-        bound = least(place)
+        bound = lower_bound(place)
         is_whole = place is not start or isinstance(place, Literal)
         if (bound is not None and bound > 0) or isinstance(place, Literal):
             return self.call("substringUTF8", [self.write(arg, names) for arg in (this, place, *length)])
