@@ -8,6 +8,7 @@ expression looks like is the dialect's business. Raises UnsupportedError where t
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 
 from sqlglot import exp
 
@@ -68,16 +69,24 @@ class Writer:
     """Folds the operators of one plan. `visit_<Operator>`: relation and the names around it in, Select out."""
 
     def __init__(self, plan: Plan, dialect: str):
-        self.dialect = get_dialect(dialect)(self.query, never_null(plan.root))
-        relations = list(walk_relations(plan.root))
-        self.aliases = {one.alias.lower() for relation in relations for one in relation.fields if one.alias}
-        self.given: dict[str, set[str]] = {}  # alias of a table -> names of its columns
-        for relation in relations:
+        self.dialect = get_dialect(dialect)(self.query, lambda: never_null(plan.root))
+        self.relations = list(walk_relations(plan.root))
+        self.aliases = {one.alias.lower() for one in self.relations if isinstance(one, Scan | Ref | As)}
+
+    @cached_property
+    def given(self) -> dict[str, set[str]]:
+        """Alias of a table -> names of its columns."""
+        found: dict[str, set[str]] = {}
+        for relation in self.relations:
             for one in relation.fields if isinstance(relation, Scan | Ref) else ():
-                self.given.setdefault(one.alias.lower(), set()).add(one.name.lower())
-        self.stored = {
-            one.name.lower() for relation in relations if isinstance(relation, Scan) for one in relation.fields
-        }
+                found.setdefault(one.alias.lower(), set()).add(one.name.lower())
+        return found
+
+    @cached_property
+    def stored(self) -> set[str]:
+        """Names of tables' columns."""
+        scans = (relation for relation in self.relations if isinstance(relation, Scan))
+        return {one.name.lower() for scan in scans for one in scan.fields}
 
     def query(self, relation: Relation, outer: Names | None) -> exp.Expr:
         """A whole query's tree, its columns under the names that the relation gives them."""

@@ -32,15 +32,13 @@ KEYWORDS = """
 class DuckDB(Postgres):
     name = "duckdb"
     sqlglot = "duckdb"
+    plain_name = Dialect.plain_name
     keywords = frozenset(KEYWORDS.split())
     types: ClassVar = Postgres.types | {"real": "DOUBLE"}
     null_order = "last"
 
     def takes_full_join(self, node: Join) -> bool:
         return True
-
-    def identifier(self, name: str) -> exp.Identifier:
-        return Dialect.identifier(self, name)
 
     def write_literal(self, value: Literal, names: Names) -> exp.Expr:
         if isinstance(value.value, bytes):

@@ -32,16 +32,12 @@ _FORMATS = {"Y": "YYYY", "m": "MM", "d": "DD", "H": "HH24", "M": "MI", "S": "SS"
 class Postgres(TypedDialect):
     name = "postgres"
     sqlglot = "postgres"
+    plain_name = r"[a-z_][a-z0-9_]*"  # names keep their case only in quotes
     keywords = frozenset(KEYWORDS.split())
     types: ClassVar = {
         "integer": "BIGINT", "real": "DOUBLE PRECISION", "text": "TEXT", "boolean": "INTEGER", "numeric": "NUMERIC",
     }  # fmt: skip
     functions: ClassVar = TypedDialect.functions | {"string_agg": "STRING_AGG"}
-
-    def identifier(self, name: str) -> exp.Identifier:
-        """Names keep their case only in quotes."""
-        is_plain = re.fullmatch(r"[a-z_][a-z0-9_]*", name) and name not in self.keywords
-        return exp.to_identifier(name, quoted=not is_plain)
 
     def write_literal(self, value: Literal, names: Names) -> exp.Expr:
         if isinstance(value.value, bytes):  # x'..' is a string of bits
