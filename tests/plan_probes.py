@@ -168,6 +168,8 @@ QUERIES = {
     "exists of anything": "SELECT EXISTS (SELECT * FROM emp WHERE id > 99), NOT EXISTS (SELECT NULL)",
     "group key inside an expression": "SELECT UPPER(SUBSTR(code, 1, 1)) || '.', id % 2 + 1, COUNT(*) FROM emp "
     "GROUP BY SUBSTR(code, 1, 1), id % 2 HAVING SUBSTR(code, 1, 1) > '0' AND id % 2 < 5 ORDER BY id % 2 * -1, SUBSTR(code, 1, 1)",
+    "group key with a query": "SELECT id IN (SELECT dept_id FROM emp) AS k, COUNT(*), GROUP_CONCAT(DISTINCT city), MIN(id), dname FROM dept "
+    "GROUP BY k HAVING k + 1 > 0 ORDER BY k",
     "bare column of one of several tables": "SELECT e.name, MAX(d.id) FROM emp e JOIN dept d ON d.id = e.dept_id",
     "extreme of a collation": "SELECT LOWER(MIN(code COLLATE NOCASE)), MAX(code COLLATE NOCASE) FROM emp",
     "groups of a collation": "SELECT LOWER(name), COUNT(*) FROM emp GROUP BY name COLLATE NOCASE HAVING COUNT(*) > 0",

@@ -10,6 +10,20 @@ from workbench.plan import Aggregate, As, Filter, Item, Project, Relation, Sort,
 from workbench.plan_expressions import Column, Exists, Expression, InQuery, SortKey, Subquery, walk
 
 
+def with_plain_keys(node: Aggregate) -> Aggregate:
+    """A key that holds a query -> a column that is computed before."""
+    keys, made, taken = [], [], {one.name.lower() for one in node.input.fields}
+    for key in node.keys:
+        if any(isinstance(part, Subquery | InQuery | Exists) for part in walk(key.value)):
+            made.append(Item(key.value, _free_name(key.name, taken)))
+            key = replace(key, value=made[-1].field.column())
+        keys.append(key)
+    if not made:
+        return node
+    kept = _read(node.input, tuple(item.value for item in (*keys, *node.items)))
+    return Aggregate(Project(node.input, (*kept, *made)), tuple(keys), node.items)
+
+
 def without_arg_extremes(node: Aggregate) -> Aggregate:
     """arg_max(x, by) -> any value of FIRST_VALUE(x) OVER (PARTITION BY the keys ORDER BY by DESC)."""
     keys, items, windows = tuple(key.value for key in node.keys), [], []
@@ -28,7 +42,8 @@ def without_arg_extremes(node: Aggregate) -> Aggregate:
     if not windows:
         return node
     below = Window(node.input, tuple(windows))
-    return Aggregate(_only(below, (*keys, *(item.value for item in items))), node.keys, tuple(items))
+    kept = _read(below, (*keys, *(item.value for item in items)))
+    return Aggregate(Project(below, tuple(kept)), node.keys, tuple(items))
 
 
 def with_ordered_texts(node: Aggregate) -> Aggregate:
@@ -43,7 +58,7 @@ def with_ordered_texts(node: Aggregate) -> Aggregate:
         replace(item, value=replace(item.value, order=order)) if item.value in calls else item for item in node.items
     )
     values = (*(key.value for key in node.keys), *(item.value for item in items))
-    return Aggregate(below if found else _only(below, values), node.keys, items)
+    return Aggregate(below if found else Project(below, tuple(_read(below, values))), node.keys, items)
 
 
 def _with_places(below: Relation, order: tuple[SortKey, ...]) -> tuple[Relation, Column]:
@@ -74,14 +89,12 @@ def _numbered(node: Relation) -> tuple[Relation, Column] | None:
     return renamed, renamed.fields[-1].column()
 
 
-def _only(below: Relation, values: tuple[Expression, ...]) -> Relation:
-    """Only the columns that these expressions read."""
+def _read(below: Relation, values: tuple[Expression, ...]) -> list[Item]:
+    """The columns that these expressions read; all of them if there is a query inside, which may read any."""
     parts = [part for value in values for part in walk(value)]
-    if any(isinstance(part, Subquery | InQuery | Exists) for part in parts):
-        return below  # they may read any column
     read = {(one.alias.lower() if one.alias else None, one.name.lower()) for one in parts if isinstance(one, Column)}
-    kept = [one for one in below.fields if one.key in read]
-    return Project(below, tuple(Item.keep(one.column()) for one in kept))
+    is_open = any(isinstance(part, Subquery | InQuery | Exists) for part in parts)
+    return [Item.keep(one.column()) for one in below.fields if is_open or one.key in read]
 
 
 def _free_name(name: str, taken: set[str]) -> str:

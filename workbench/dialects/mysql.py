@@ -17,7 +17,7 @@ from workbench.core_functions import Core, TypedAggregation, TypedOver
 from workbench.dialects.base import Names, bracketed
 from workbench.dialects.typed import NUMBER, TIME, TIME_OF_DAY, TypedDialect, regex_of_glob
 from workbench.errors import UnsupportedError
-from workbench.lower_aggregates import with_ordered_texts, without_arg_extremes
+from workbench.lower_aggregates import with_ordered_texts, with_plain_keys, without_arg_extremes
 from workbench.lower_values import lower_bound
 from workbench.plan_expressions import Aggregation, Expression, Literal, Over
 from workbench.select_rewrites import first_select, group_any_values, name_group_keys, sign_ranks, widen_recursions
@@ -32,17 +32,17 @@ KEYWORDS = """
     fetch first_value float float4 float8 for force foreign from full fulltext function generated get grant group
     grouping groups having high_priority hour_microsecond hour_minute hour_second if ignore in index infile inner inout
     insensitive insert int int1 int2 int3 int4 int8 integer intersect interval into io_after_gtids io_before_gtids is
-    iterate join json_table key keys kill lag last_value lateral lead leading leave left library like limit linear lines
-    load localtime localtimestamp lock long longblob longtext loop low_priority manual master_bind match maxvalue
-    mediumblob mediumint mediumtext middleint minute_microsecond minute_second mod modifies natural no_write_to_binlog
-    not nth_value ntile null numeric of on optimize optimizer_costs option optionally or order out outer outfile over
-    parallel partition percent_rank precision primary procedure purge qualify range rank read read_write reads real
-    recursive references regexp release rename repeat replace require resignal restrict return revoke right rlike row
-    row_number rows schema schemas second_microsecond select sensitive separator set show signal smallint spatial
-    specific sql sql_big_result sql_calc_found_rows sql_small_result sqlexception sqlstate sqlwarning ssl starting stored
-    straight_join system table tablesample terminated then tinyblob tinyint tinytext to trailing trigger true undo union
-    unique unlock unsigned update usage use using utc_date utc_time utc_timestamp values varbinary varchar varcharacter
-    varying virtual when where while window with write xor year_month zerofill
+    iterate join json_table key keys kill lag last_value lateral lead leading leave left library like limit linear
+    lines load localtime localtimestamp lock long longblob longtext loop low_priority match maxvalue mediumblob
+    mediumint mediumtext middleint minute_microsecond minute_second mod modifies natural no_write_to_binlog not
+    nth_value ntile null numeric of on optimize optimizer_costs option optionally or order out outer outfile over
+    partition percent_rank precision primary procedure purge qualify range rank read read_write reads real recursive
+    references regexp release rename repeat replace require resignal restrict return revoke right rlike row row_number
+    rows schema schemas second_microsecond select sensitive separator set show signal smallint spatial specific sql
+    sql_big_result sql_calc_found_rows sql_small_result sqlexception sqlstate sqlwarning ssl starting stored
+    straight_join system table tablesample terminated then tinyblob tinyint tinytext to trailing trigger true undo
+    union unique unlock unsigned update usage use using utc_date utc_time utc_timestamp values varbinary varchar
+    varcharacter varying virtual when where while window with write xor year_month zerofill
 """
 _EXACT = "DECIMAL(65, 30)"  # the shortest digits of a double
 _TRIFLE = "1.0000000000000003"  # https://sqlite.org/src/file?name=src/printf.c&ci=version-3.40.1, etFLOAT
@@ -64,7 +64,7 @@ class MySQL(TypedDialect):
     null_order = "small"
     has_values = False
     has_full_join = False
-    aggregate_rewrites = (with_ordered_texts, without_arg_extremes)
+    aggregate_rewrites = (with_plain_keys, with_ordered_texts, without_arg_extremes)
     no_limit = 2**64 - 1
 
     def sql(self, tree: exp.Expr, is_pretty: bool = False) -> str:
@@ -240,7 +240,7 @@ class MySQL(TypedDialect):
         return self.call("CHAR_LENGTH", [self._as_text(value.args[0], names)])
 
     def core_cut(self, value: Core, names: Names) -> exp.Expr:
-        """A start before the first character takes of the length; a length below 0 is none."""
+        """A start before the first character takes of the length; a length below 0 gives no characters."""
         this, start, *length = value.args
         tree, from_end = self._as_text(this, names), _size_from_end(this, start)
         if from_end is not None and not length:
@@ -388,13 +388,7 @@ class MySQL(TypedDialect):
 def _size_from_end(this: Expression, start: Expression) -> int | None:
     """n where start is the place of the n-th character from the end, as `lower` writes it."""
     match start:
-        case Core(
-            name="+",
-            args=(
-                Core(name="+", args=(Core(name="char_length", args=(text,)), Literal(value=int(size)))),
-                Literal(value=1),
-            ),
-        ) if text == this:
+        case Core("+", (Core("+", (Core("char_length", (text,)), Literal(int(size)))), Literal(1))) if text == this:
             return -size
     return None
 
