@@ -220,6 +220,11 @@ QUERIES = {
     "(SELECT COUNT(*) > 2 FROM emp e WHERE e.dept_id = d.id) FROM dept d",
     "correlated beside a filter": "SELECT d.dname, (SELECT COUNT(*) FROM emp e WHERE e.dept_id = d.id) FROM dept d WHERE d.city = 'Oslo'",
     "correlated beside a join": "SELECT e.name, (SELECT COUNT(*) FROM emp x WHERE x.dept_id = d.id) FROM emp e LEFT JOIN dept d ON d.id = e.dept_id",
+    "correlated in a join's condition": "SELECT a.id, d.id FROM emp a JOIN dept d ON d.id = a.dept_id "
+    "AND a.salary = (SELECT MAX(e.salary) FROM emp e WHERE e.dept_id = d.id)",
+    "correlated in having": "SELECT dept_id, COUNT(*) FROM emp e GROUP BY dept_id "
+    "HAVING COUNT(*) > (SELECT COUNT(*) FROM dept d WHERE d.id = e.dept_id)",
+    "query joined with a name of two tables": "SELECT t.id, t.n FROM (SELECT d.id, e.id AS e, e.name AS n FROM emp e JOIN dept d ON d.id = e.dept_id) t",
     "correlated in order": "SELECT d.dname FROM dept d ORDER BY (SELECT COUNT(*) FROM emp e WHERE e.dept_id = d.id) DESC, d.dname",
     "correlated and ordered by its name": "SELECT d.id, (SELECT COUNT(*) FROM emp e WHERE e.dept_id = d.id) AS n FROM dept d ORDER BY n DESC, d.id",
     "correlated in a sum": "SELECT SUM((SELECT COUNT(*) FROM emp e WHERE e.dept_id = d.id)), "
@@ -239,7 +244,7 @@ QUERIES = {
     "counts in arithmetic": "SELECT (COUNT(*) - 10) / 4, (COUNT(*) - 10) % 3, -COUNT(*) / 4, ABS(COUNT(*) - 10), SUM(id = 1) - 5, "
     "MIN(LENGTH(name) - 9), CASE WHEN id > 9 THEN COUNT(*) ELSE -1 END FROM emp",
     "conditions in arithmetic": "SELECT (id = 1) + (id > 0), -(id = 1), (id > 2) * 5, (salary > 1000) = (id < 3), 10 - (bonus IS NULL) FROM emp",
-    "products beyond 64 bits": "SELECT id * 9223372036854775807, SUM(id * bonus), AVG(9223372036854775807) FROM emp GROUP BY id",
+    "products beyond 64 bits": "SELECT id * 3000000000 * 3000000000, SUM(id * bonus), AVG(9223372036854775807) FROM emp GROUP BY id",
     "greatest of NULLs": "SELECT MAX(id, bonus, 3), MIN(salary, bonus), MAX(name, 'B'), COALESCE(MAX(id, bonus), 0) FROM emp",
     "cut by a NULL": "SELECT SUBSTR(name, bonus), SUBSTR(name, 1, bonus), SUBSTR(name, id, bonus), SUBSTR(name, NULL) FROM emp",
     "extremes of NULLs": "SELECT dept_id, name, MAX(bonus) FROM emp WHERE bonus IS NULL GROUP BY dept_id",

@@ -50,12 +50,14 @@ def never_null(root: Relation) -> frozenset[tuple]:
 def lift_queries(node: Relation) -> Relation:
     """Queries that read columns around them, from sorts, groupings and windows into a projection below."""
     node = _over_inputs(node)
+    if isinstance(node, Join) and any(_reads_around(part) for part in _conjuncts(node)):
+        return _filtered(node)
     if not isinstance(node, Sort | Aggregate | Window):
         return node
     lifted: dict[Expression, Item] = {}
 
     def lift(part: Expression) -> Expression | None:
-        if isinstance(part, Subquery | InQuery | Exists) and part.query.outer_columns:
+        if _is_correlated(part):
             item = lifted.setdefault(part, Item(part, f"lifted{len(lifted) + 1}"))
             return item.field.column()
         return None
@@ -66,6 +68,34 @@ def lift_queries(node: Relation) -> Relation:
     kept = tuple(Item.keep(field.column()) for field in node.input.fields)
     new = replace(node, **parts | {"input": Project(node.input, (*kept, *lifted.values()))})
     return new if isinstance(new, Aggregate) else Project(new, tuple(Item.keep(one.column()) for one in node.fields))
+
+
+def _is_correlated(part: Expression) -> bool:
+    return isinstance(part, Subquery | InQuery | Exists) and bool(part.query.outer_columns)
+
+
+def _reads_around(value: Expression) -> bool:
+    return any(_is_correlated(part) for part in walk(value))
+
+
+def _conjuncts(node: Join | Filter) -> tuple[Expression, ...]:
+    condition = node.on if isinstance(node, Join) else node.condition
+    is_and = isinstance(condition, Core) and condition.name == "and"
+    return condition.args if is_and else (condition,) if condition is not None else ()
+
+
+def _filtered(node: Join) -> Relation:
+    """A join, what its condition asks of correlated queries asked of its rows."""
+    if node.kind != "inner":
+        raise UnsupportedError("a subquery that reads the joined tables' columns in an outer join's condition")
+    plain_parts = [part for part in _conjuncts(node) if not _reads_around(part)]
+    other_parts = [part for part in _conjuncts(node) if _reads_around(part)]
+    join = replace(node, on=_all(plain_parts)) if plain_parts else Join(node.left, node.right, "cross")
+    return Filter(join, _all(other_parts))
+
+
+def _all(conditions: list[Expression]) -> Expression:
+    return Core("and", tuple(conditions), "condition") if len(conditions) > 1 else conditions[0]
 
 
 def _over_inputs(node: Relation) -> Relation:
@@ -170,8 +200,7 @@ def partner(e: InQuery, is_null_too: bool) -> Relation:
         test = Core("compare", (column, outer), "condition", "=")
         is_null = Core("is null", (column,), "condition")
         found.append(Core("or", (test, is_null), "condition") if is_null_too else test)
-    condition = found[0] if len(found) == 1 else Core("and", tuple(found), "condition")
-    return Project(Filter(plain(node), condition), ONE)
+    return Project(Filter(plain(node), _all(found)), ONE)
 
 
 def null_rows(e: InQuery) -> Relation:
@@ -244,8 +273,7 @@ def unmatched(query: Relation, is_value: bool) -> list[Column]:
             value = node.expressions[0]
             strict |= _strictly_read(value.args[0] if isinstance(node, Aggregate) and value.name != "count" else value)
         if isinstance(node, Filter):
-            parts = node.condition.args if getattr(node.condition, "name", "") == "and" else (node.condition,)
-            strict |= {column for part in parts for column in _strictly_read(part)}
+            strict |= {column for part in _conjuncts(node) for column in _strictly_read(part)}
         node = node.left if isinstance(node, Join) else node.input
     return [column for column in query.outer_columns if column not in strict]
 

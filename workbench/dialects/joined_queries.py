@@ -62,7 +62,11 @@ class JoinedQueries(TypedDialect):
 
     def write_exists(self, value: Exists, names: Names, may_be_null: tuple = ()) -> exp.Expr:
         query = any_row(value.query) if value.query.outer_columns else value.query
-        return exp.Exists(this=self._query(query, names, may_be_null=may_be_null).this)
+        tree = self._query(query, names, may_be_null=may_be_null).this
+        for item in tree.expressions if isinstance(tree, exp.Select) else ():
+            if isinstance(item, exp.Alias) and isinstance(item.this, exp.Literal):
+                item.replace(item.this)  # nobody reads its name
+        return exp.Exists(this=tree)
 
     def write_inquery(self, value: InQuery, names: Names) -> exp.Expr:
         if self._is_exact:
