@@ -42,7 +42,7 @@ class Unfolded(Writer):
     """Every operator in a SELECT of its own: no folding that could be wrong."""
 
     def ready(self, select, at, expressions=()):
-        return self.wrap(select)
+        return self.wrap(select) if select.fields else select  # SELECT needs a column
 
 
 class Engines:

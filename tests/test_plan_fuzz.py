@@ -8,15 +8,20 @@ Faults that were found and mended stand, in small, in tests/plan_probes.py.
 """
 
 import os
+import sqlite3
 import time
+from contextlib import closing
 
 import pytest
-from fuzz_database import make_database
+from fuzz_database import Database, make_database
 from hypothesis import HealthCheck, given, note, seed, settings
 from plan_engines import Engines, Fault, differ
+from plan_probes import FIXTURE, PLANS
 from plan_strategies import Drawn, plans
 
+from workbench.plan import Plan
 from workbench.plan_to_sql import plan_to_sql
+from workbench.schema import Schema
 
 MINUTES = float(os.environ.get("WORKBENCH_FUZZ_MINUTES", "0"))
 DATABASES = 3
@@ -71,6 +76,22 @@ def test_same_rows_for_long(engines, tmp_path_factory):
         number += 1
         fuzz(engines, make_database(folder, number), number, False)
         print(f"{engines.run} plans, refused: {engines.refused}")
+
+
+@pytest.fixture(scope="module")
+def probes(tmp_path_factory) -> Database:
+    path = tmp_path_factory.mktemp("plans") / "probes.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(FIXTURE)
+    return Database(path, Schema.from_sqlite(path).with_stored_kinds(path), {}, {})
+
+
+@pytest.mark.parametrize("steps", PLANS.values(), ids=PLANS.keys())
+def test_plans_that_were_at_fault(engines, probes, steps):
+    """Each gives the same rows as written with a SELECT for every operator, and on every engine."""
+    drawn = Drawn(Plan.from_json(steps, probes.schema), is_ordered=False)
+    faults = engines.faults(drawn, probes)
+    assert faults == [], report(drawn, faults)
 
 
 SAME = {

@@ -78,6 +78,8 @@ def is_whole(value: Expression) -> Expression:
 
 def substring(this: Expression, start: Expression, length: Expression | None = None) -> Expression:
     """A start below 0 counts from the end, a length below 0 takes what is before."""
+    if any(isinstance(one, Literal) and one.value is None for one in (this, start, length)):
+        return Literal(None)
     place = _from_start(this, start)
     if isinstance(length, Literal) and (length.value or 0) < 0:
         is_known = isinstance(place, Literal) and place.value is not None

@@ -338,10 +338,11 @@ class Writer:
         inner = tree
         while isinstance(inner, exp.Neg | exp.Paren):
             inner = inner.this
-        if isinstance(inner, exp.Literal) and not inner.is_string:
+        if isinstance(inner, exp.Literal) and not inner.is_string and inner.this.isdigit():
             return exp.Add(this=tree, expression=exp.Literal.number(0))  # GROUP BY 1 would be a column's place
-        if isinstance(tree, exp.Literal | exp.Null) and not self.dialect.is_native:
-            return exp.Cast(this=tree, to=exp.Var(this=self.dialect.types["text"]))  # no constant stands there
+        is_text = isinstance(tree, exp.Literal) and tree.is_string
+        if (is_text or isinstance(tree, exp.Null)) and not self.dialect.is_native:
+            return self.dialect.cast(tree, "text")  # PostgreSQL takes no constant there
         return tree
 
     def _extreme(self, node: Aggregate) -> Aggregation | None:
