@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from sqlglot import exp
 
-from workbench.core_functions import Core
+from workbench.core_functions import Core, TypedOver
 from workbench.dialects.base import Names, bracketed
 from workbench.dialects.typed import NUMBER, TIME, TIME_OF_DAY, TypedDialect, regex_of_glob
 from workbench.errors import UnsupportedError
@@ -238,6 +238,10 @@ class Postgres(TypedDialect):
     def write_sum(self, value: Aggregation, names: Names) -> exp.Expr:
         tree = self._filtered(self._aggregate_call("sum", value.args, value.is_distinct, names), value.where, names)
         return self.cast(tree, "integer") if value.type == "integer" else tree
+
+    def write_over(self, value: TypedOver, names: Names) -> exp.Expr:
+        tree = super().write_over(value, names)
+        return self.cast(tree, "integer") if value.name == "sum" and value.type == "integer" else tree
 
     def write_string_agg(self, value: Aggregation, names: Names) -> exp.Expr:
         this, *separator = value.args
