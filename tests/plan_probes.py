@@ -252,4 +252,71 @@ QUERIES = {
     "DATE('12:30'), STRFTIME('%Y', hired) + 1 FROM emp",
     "same name and another type": "SELECT 1 AS a, 'x' AS a, id, name AS id FROM emp WHERE id > 2",
     "in a table": "SELECT 1 IN (SELECT id FROM dept), 7 IN dept1 FROM (SELECT 1)".replace(", 7 IN dept1", ""),
+    # found by fuzzing
+    "order by constants": "SELECT id FROM emp ORDER BY 1 + 1, 'a', id DESC",
+    "values in a set operation": "SELECT id FROM dept INTERSECT SELECT * FROM (VALUES (1), (3)) UNION ALL SELECT * FROM (VALUES (7))",
+    "values with a name": "WITH v AS (VALUES (1, 'a'), (2, 'b')), w(k, t) AS (VALUES (1, 'c')) "
+    "SELECT v.column1, v.column2, w.t FROM v LEFT JOIN w ON w.k = v.column1",
+    "name with a dot in from": 'SELECT q."x.y", q."a.b" + 1 FROM (SELECT COUNT(*) AS "x.y", id % 2 AS "a.b" FROM emp GROUP BY id % 2) q',
+    "default frame written out": "SELECT id, SUM(id) OVER (ORDER BY dept_id RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) FROM emp",
+    "distinct ordered by a cast": "SELECT DISTINCT * FROM dept ORDER BY CAST(id AS TEXT) DESC",
+    "decimals that are whole": "SELECT rate / 2, rate || '', LENGTH(rate), 7 / rate FROM odd",
+    "complement in a sum": "SELECT ~id + 1, ~id % 3, 2 - ~id * 2 FROM emp",
+    "arithmetic of constant texts": "SELECT '7' / 2, 'a' + 1, '1e1' * 2, '3x' - 1, CAST('true' AS NUMERIC) || '', CAST('1e3' AS NUMERIC) || ''",
+    "replacement of nothing": "SELECT REPLACE(salary, '', 'x'), REPLACE(name, '', 'x') FROM emp",
+    "full join without equality": "SELECT e.id, d.id FROM emp e FULL JOIN dept d ON e.salary > 2000 AND d.id < 3",
+    "nulls beside numbers": "SELECT NULL AS a, 'x' AS b UNION SELECT id, NULL FROM dept UNION SELECT n, b FROM (SELECT NULL AS n, 'y' AS b)",
+    "in nothing but nulls": "SELECT id FROM emp WHERE salary IN (SELECT NULL FROM dept) OR id IN (SELECT NULL UNION SELECT 2)",
+    "column of nulls": "SELECT COALESCE(q.n, 3), q.n + 1, q.n || 'a', q.n = 1, COALESCE(q.m, 'b') FROM (SELECT NULL AS n, MAX(NULL) AS m FROM emp) q",
+    "functions of null": "SELECT ABS(NULL), LENGTH(NULL), ~NULL, NULL || 'a', UPPER(NULL), NULL LIKE 'a', SUM(NULL), AVG(NULL), MAX(NULL, NULL)",
+    "constants in windows": "SELECT id, LAG('x', 1) OVER (ORDER BY id), FIRST_VALUE(LOWER('A')) OVER (ORDER BY id), "
+    "TOTAL(NULL) OVER (ORDER BY id), MAX(NULL) OVER (), RANK() OVER (ORDER BY 'a') FROM emp",
+    "group by constants": "SELECT LOWER('AB') AS k, 2.5 AS r, NULL AS n, -(-1) AS i, COUNT(*) FROM emp GROUP BY LOWER('AB'), 2.5, NULL, -1 + 0",
+    "one group unseen": "SELECT 'x' FROM (SELECT COUNT(*) FROM emp WHERE id > 99) UNION ALL SELECT 'y' FROM (SELECT MAX(id) FROM emp)",
+    "negative zero in a format": "SELECT PRINTF('%.2f', -0.001), PRINTF('%.2f', salary / -1000000), PRINTF('%.1f', id - 1.0) FROM emp",
+    "shift of a negative": "SELECT -id << 1, bonus << 3 FROM emp",
+    "union that is sorted and renamed": "SELECT q.v + 1 FROM (SELECT id AS u, 2 AS x FROM dept UNION SELECT id, salary FROM emp ORDER BY x, u LIMIT 4) AS q(v)"
+    .replace("q.v + 1", "q.u + q.x").replace(" AS q(v)", " AS q"),
+    "column of a mixed union": "SELECT LENGTH(a.city) FROM (SELECT city, id FROM dept UNION SELECT id, id FROM emp) a ORDER BY a.id, a.city",
+    "number of a union in a text": "SELECT x <> 2.5, x > 1, x || '' FROM (SELECT salary AS x FROM emp UNION SELECT 0.5)",
+    "difference of a union beside numbers": "SELECT x + 1, x = 1000 FROM (SELECT id AS x FROM dept UNION SELECT salary FROM emp)",
+    "arg_max by a null": "SELECT dept_id, hired, MAX(NULL) FROM emp WHERE id < 2 GROUP BY dept_id",
+}  # fmt: skip
+
+# Plans that no SQL of a benchmark says, found by fuzzing
+PLANS = {
+    "distinct, sorted, then projected": [
+        {"scan": "dept"}, {"distinct": True}, {"sort": ["dept.id"]}, {"project": ["dept.city"]},
+    ],
+    "a sort by an output, under new names": [
+        {"scan": "dept"}, {"project": [{"v": ["*", "dept.id", -1]}]}, {"sort": ["v"], "limit": 2}, {"as": "a", "names": ["w"]},
+    ],
+    "no aggregate is read": [{"scan": "emp"}, {"aggregate": {"n": ["count"]}}, {"project": [{"x": "'a'"}]}],
+    "an aggregate only in the sort": [
+        {"scan": "emp"}, {"aggregate": {"n": ["count"]}}, {"sort": ["n"]}, {"project": [{"x": 1}]},
+    ],
+    "an aggregate only in a filter": [
+        {"scan": "emp"}, {"aggregate": {"n": ["count"]}}, {"filter": [">", "n", 1]}, {"project": [{"x": 1}]},
+    ],
+    "any value of all rows": [{"scan": "emp"}, {"filter": ["=", "emp.id", 2]}, {"aggregate": {"x": ["any_value", "emp.name"]}}],
+    "a bare constant over no rows": [
+        {"scan": "emp"}, {"filter": ["<", "emp.id", 0]}, {"aggregate": {"x": ["arg_max", 3, "emp.id"], "n": ["count"]}},
+    ],
+    "names that need quotes after as": [
+        {"scan": "loose"}, {"as": "q"}, {"project": ["q.odd name", "q.x.y", "q.order", ["col", "q", "'q"]]},
+    ],
+    "an aggregate of the row around": [
+        {"scan": "dept"},
+        {"project": ["dept.id", {"m": [{"scan": "emp"}, {"filter": ["<", "emp.id", 3]}, {"aggregate": {"x": ["max", "dept.id"]}}]}]},
+    ],
+    "a sort by a negated constant": [{"scan": "dept"}, {"sort": [["asc", ["-", 5]], "dept.id desc"]}],
+    "a group by a negated constant": [{"scan": "dept"}, {"aggregate": {"n": ["count"]}, "by": [{"k": ["-", -12]}, "dept.city"]}],
+    "a union sorted by an expression": [
+        {"scan": "dept"}, {"project": ["dept.city"]}, {"union": [{"scan": "emp"}, {"project": ["emp.name"]}]},
+        {"sort": [["asc", ["lower", "dept.city"]], "dept.city"]},
+    ],
+    "a frame of groups by a constant": [
+        {"scan": "dept"}, {"window": {"n": ["count", {"order": [["asc", 1]], "frame": ["groups", "unbounded preceding", "current row"]}]}},
+    ],
+    "nulls beside reals in values": [{"values": [[None], [1.5]], "names": ["x"]}, {"project": [{"y": ["+", "x", 1]}]}],
 }  # fmt: skip

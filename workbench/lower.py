@@ -144,6 +144,9 @@ class Lowering:
             left, right = (_as(text, side, mixed) for side in (left, right))
         elif any(kinds == set(NUMBERS) for kinds in mixed):
             left, right = (_as(real, side, mixed) for side in (left, right))
+        if any("null" in (one.type, other.type) for one, other in pairs):
+            known = [one.type if one.type != "null" else other.type for one, other in _pairs(left, right)]
+            left, right = (_with_typed_nulls(side, known) for side in (left, right))
         return replace(node, left=left, right=right)
 
     def _as(self, node: As, outer: Scope) -> Relation:
@@ -172,15 +175,24 @@ def _keeping(before: Expression, after: Expression) -> Expression:
     return replace(after, affinity=before.affinity) if isinstance(after, Core) else after
 
 
+def _with_typed_nulls(side: Relation, known: list[str]) -> Relation:
+    """A side's columns of nothing but NULL get the other side's type."""
+    items = []
+    for given, kind in zip(side.fields, known, strict=True):
+        is_open = given.type == "null" != kind
+        items.append(Item(Core("null", (), kind), given.name, given.alias) if is_open else Item.keep(given.column()))
+    return Project(side, tuple(items)) if any(isinstance(item.value, Core) for item in items) else side
+
+
 def _as(convert: Callable[[Expression], Expression], side: Relation, mixed: list[set[str]]) -> Relation:
     """One side of a set operation, its columns of several types converted."""
     items = []
     for given, kinds in zip(side.fields, mixed, strict=True):
         value = convert(given.column()) if len(kinds) > 1 else given.column()
-        items.append(Item.keep(value) if isinstance(value, Column) else Item(value, given.name))
+        items.append(Item.keep(value) if isinstance(value, Column) else Item(value, given.name, given.alias))
     if isinstance(side, Project):  # no second SELECT: the projection itself gives it
         old = [
-            item if isinstance(new.value, Column) else Item(convert(item.value), item.name)
+            item if isinstance(new.value, Column) else Item(convert(item.value), item.name, item.alias)
             for item, new in zip(side.items, items, strict=True)
         ]
         return Project(side.input, tuple(old))

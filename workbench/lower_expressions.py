@@ -17,7 +17,10 @@ from workbench.lower_values import (
     constant_time,
     folded,
     integer,
+    is_whole,
+    may_be_whole,
     number,
+    numeric,
     numeric_literal,
     real,
     substring,
@@ -66,10 +69,10 @@ class Expressions:
                 return Core("value", (self.condition(e),), "integer")
             if method is None:
                 raise UnsupportedError(f"the function {e.name} outside SQLite")
-            return method(e)
+            return _known_null(method(e))
         if isinstance(e, InQuery | Exists):
             return Core("value", (self.condition(e),), "integer")
-        return getattr(self, f"_{type(e).__name__.lower()}")(e)
+        return _known_null(getattr(self, f"_{type(e).__name__.lower()}")(e))
 
     def condition(self, e: Expression) -> Expression:
         """The expression as an engine's condition."""
@@ -78,7 +81,7 @@ class Expressions:
         if isinstance(e, Call) and e.name in COMPARISONS:
             return self.compare(e.name, e.args[0], e.args[1])
         if isinstance(e, Call) and e.name in _CONDITIONS:
-            return getattr(self, "_condition_" + e.name.replace(" ", "_"))(e)
+            return _known_null(getattr(self, "_condition_" + e.name.replace(" ", "_"))(e))
         if isinstance(e, InQuery):
             return self._in_query(e)
         if isinstance(e, Exists):
@@ -95,7 +98,9 @@ class Expressions:
         for scope in self.scope[1:] if e.is_outer else self.scope:
             if key in scope:
                 found = scope[key]
-                return Column(found.alias, found.name, found.type, e.affinity, e.collation, e.is_outer)
+                if found.type == "null":
+                    return NULL  # a column of nothing but NULL has another type on each engine
+                return Column(found.alias, found.name, _held_type(found), e.affinity, e.collation, e.is_outer)
         raise UnsupportedError(f"the column {e.text} of a query around this one")
 
     # comparison
@@ -164,15 +169,18 @@ class Expressions:
             value, column = self._paired(x, given)
             values.append(value)
             columns.append(column)
-        if columns != [given.column() for given in query.fields]:
+        if columns != [replace(given, type=_held_type(given)).column() for given in query.fields]:
             names = [given.name for given in query.fields]
             query = Project(query, tuple(Item(c, name) for c, name in zip(columns, names, strict=True)))
         return InQuery(tuple(values), query)
 
     def _paired(self, x: Expression, given: Field) -> tuple[Expression, Expression]:
+        given = replace(given, type=_held_type(given))
         value, column = folded(self.value(x), x.collation), folded(given.column(), x.collation)
         is_number = (value.type in NUMBERS, given.type in NUMBERS)
-        if "null" in (value.type, given.type) or is_number == (True, True) or value.type == given.type:
+        if given.type == "null" and value.type != "null":
+            return value, Core("null", (), value.type)
+        if value.type == "null" or is_number == (True, True) or value.type == given.type:
             return value, column
         if "blob" not in (value.type, given.type):
             if is_number[0] and x.affinity in NUMERIC_AFFINITIES:
@@ -204,8 +212,7 @@ class Expressions:
         if e.name == "/" and self._is_number_of_text(e):
             raise UnsupportedError("the division of a text, whole or not as its digits are, outside SQLite")
         if e.name == "/":
-            name = "divide_integers" if kind == "integer" else "divide_reals"
-            return Core(name, args, kind)
+            return _divided(args, kind)
         if e.name == "%":
             return Core("modulo", tuple(integer(arg) for arg in args), kind)
         made = Core("negative" if len(args) == 1 else e.name, args, kind)
@@ -253,6 +260,8 @@ class Expressions:
         return Core("char_length", (text(self.value(e.args[0])),), "integer")
 
     def _texts(self, e: Call) -> Expression:
+        if e.name == "replace" and isinstance(e.args[1], Literal) and e.args[1].value == "":
+            return self.value(e.args[0])  # not even turned into a text
         return Core(e.name, tuple(text(self.value(arg)) for arg in e.args), "text")
 
     def _position(self, e: Call) -> Expression:
@@ -315,7 +324,8 @@ class Expressions:
         if e.to in ("integer", "real", "text"):
             return {"integer": integer, "real": real, "text": text}[e.to](this)
         if e.to == "numeric":
-            return number(this)
+            value = numeric(this)
+            return replace(value, affinity="numeric") if isinstance(value, Core) else value
         raise UnsupportedError("cast to blob outside SQLite")
 
     def _collate(self, e: Collate) -> Expression:
@@ -324,6 +334,8 @@ class Expressions:
     def _subquery(self, e: Subquery) -> Expression:
         """SQLite takes the first row; other engines refuse several."""
         query = self.lower_query(e.query, self.scope)
+        if query.fields[0].type == "null":
+            return NULL
         return Subquery(query if _is_one_row(query) else Sort(query, limit=Literal(1)))
 
     # times
@@ -361,6 +373,8 @@ class Expressions:
     def aggregation(self, e: Aggregation) -> Expression:
         where = self.condition(e.where) if e.where is not None else None
         args, kind = self._aggregated(e.name, e.args)
+        if e.name in ("arg_min", "arg_max") and isinstance(args[1], Literal):
+            return TypedAggregation("any_value", args[:1], e.is_distinct, where, kind)
         keys = tuple(folded(arg, given.collation) for arg, given in zip(args, e.args, strict=True))
         if keys == args or not (e.is_distinct or e.name in ("min", "max")):
             return TypedAggregation(e.name, args, e.is_distinct, where, kind)
@@ -381,6 +395,8 @@ class Expressions:
 
     def over(self, e: Over) -> Expression:
         args, kind = self._aggregated(e.name, e.args)
+        if e.name == "string_agg" and len(args) == 1:
+            args = (*args, Literal(","))
         if e.name in ("lag", "lead") and len(args) == 3:
             this, default = self.unified([args[0], args[2]])
             args, kind = (this, args[1], default), this.type
@@ -388,6 +404,8 @@ class Expressions:
         kinds |= {"percent_rank": "real", "cume_dist": "real"}
         where = self.condition(e.where) if e.where is not None else None
         order = tuple(key for key in map(self.sort_key, e.order) if not isinstance(key.value, Literal))
+        if e.order and not order and e.frame is not None and e.frame.unit == "groups":
+            order = (SortKey(Literal(0)),)  # one group, but a frame of groups wants an order
         partition = tuple(folded(self.value(part), part.collation) for part in e.partition)
         if e.name in ("min", "max") and folded(args[0], e.args[0].collation) != args[0]:
             raise UnsupportedError(f"{e.name} in the collation nocase over a window outside SQLite")
@@ -409,6 +427,34 @@ def _type(values: list[Expression]) -> str:
     return next((value.type for value in values if value.type != "null"), "null")
 
 
+def _divided(args: tuple[Expression, ...], kind: str) -> Expression:
+    """Integers truncate, also those among the reals of a column with a numeric affinity."""
+    if kind == "integer":
+        return Core("divide_integers", args, kind)
+    divided = Core("divide_reals", args, kind)
+    if not all(arg.type == "integer" or may_be_whole(arg) for arg in args):
+        return divided
+    tests = tuple(is_whole(arg) for arg in args if arg.type == "real")
+    whole = Core("divide_integers", tuple(integer(arg) for arg in args), "integer")
+    test = tests[0] if len(tests) == 1 else Core("and", tests, "condition")
+    return Core("choose", (test, real(whole), divided), kind)
+
+
+def _held_type(given: Field) -> str:
+    """The type of a lowered query's column: integers and reals together are reals."""
+    return "real" if given.type == "number" else given.type
+
+
+def _known_null(value: Expression) -> Expression:
+    """NULL itself for a function of a NULL constant, whose type no engine could tell."""
+    if value.type == "null":
+        return NULL
+    is_null = isinstance(value, Core) and any(isinstance(a, Literal) and a.value is None for a in value.args)
+    if not is_null or value.name not in _STRICT:
+        return value
+    return Core("none", (), "condition") if value.type == "condition" else NULL
+
+
 def _core_comparison(word: str, a: Expression, b: Expression) -> Expression:
     return Core("same" if word in ("is", "is not") else "compare", (a, b), "condition", word)
 
@@ -426,6 +472,10 @@ def _by_type(word: str, number_: Expression, text_: Expression) -> Expression:
 
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>", "is": "is", "is not": "is not"}
+_STRICT = (  # core functions that are NULL if an argument is
+    "&", "|", "<<", ">>", "~", "abs", "round", "char_length", "position", "upper", "lower", "replace", "trim", "ltrim",
+    "rtrim", "join_texts", "cut", "like", "glob",
+)  # fmt: skip
 _CONDITIONS = ("and", "or", "not", "is null", "is not null", "between", "in", "like", "glob")
 _METHODS = (
     dict.fromkeys(("+", "-", "*", "/", "%"), "arithmetic")

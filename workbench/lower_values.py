@@ -20,11 +20,18 @@ def number(value: Expression) -> Expression:
     """A typed value as a number, leniently."""
     if value.type == "text":
         if isinstance(value, Literal):
-            return numeric_literal(value.value) or Literal(_computed("CAST(? AS REAL)", (value.value,)))
+            return Literal(_computed("? + 0", (value.value,)))
         return Core("real_of_text", (value,), "real")
     if value.type in (*NUMBERS, "null"):
         return value
     raise UnsupportedError(f"a {value.type} as a number outside SQLite")
+
+
+def numeric(value: Expression) -> Expression:
+    """CAST to NUMERIC."""
+    if isinstance(value, Literal) and value.value is not None:
+        return Literal(_computed("CAST(? AS NUMERIC)", (value.value,)))
+    return number(value)
 
 
 def real(value: Expression) -> Expression:
@@ -49,13 +56,30 @@ def text(value: Expression) -> Expression:
         return value
     if isinstance(value, Literal) and value.type in NUMBERS:
         return Literal(_computed("CAST(? AS TEXT)", (value.value,)))
-    if value.type in NUMBERS:
-        return Core(f"text_of_{value.type}", (value,), "text")
+    if value.type == "integer":
+        return Core("text_of_integer", (value,), "text")
+    if value.type == "real":
+        digits = Core("text_of_real", (value,), "text")
+        if not may_be_whole(value):
+            return digits
+        whole = Core("text_of_integer", (integer(value),), "text")
+        return Core("choose", (is_whole(value), whole, digits), "text")
     raise UnsupportedError(f"a {value.type} as text outside SQLite")
+
+
+def may_be_whole(value: Expression) -> bool:
+    """Whether whole numbers among these reals are SQLite's integers: a numeric affinity stores them so."""
+    return value.type == "real" and value.affinity in ("numeric", "integer") and not isinstance(value, Literal)
+
+
+def is_whole(value: Expression) -> Expression:
+    return Core("compare", (value, real(integer(value))), "condition", "=")
 
 
 def substring(this: Expression, start: Expression, length: Expression | None = None) -> Expression:
     """A start below 0 counts from the end, a length below 0 takes what is before."""
+    if any(isinstance(one, Literal) and one.value is None for one in (this, start, length)):
+        return Literal(None)
     place = _from_start(this, start)
     if isinstance(length, Literal) and (length.value or 0) < 0:
         is_known = isinstance(place, Literal) and place.value is not None

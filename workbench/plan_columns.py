@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from workbench.errors import PlanError
 from workbench.plan_expressions import Aggregation, Column, Expression, Over
@@ -21,7 +22,7 @@ class Field:
     def text(self) -> str:
         return f"{self.alias}.{self.name}" if self.alias else self.name
 
-    @property
+    @cached_property
     def key(self) -> tuple[str | None, str]:
         return (self.alias.lower() if self.alias else None, self.name.lower())
 

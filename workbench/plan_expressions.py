@@ -7,6 +7,7 @@ type word cannot be built: PlanError. Whether the columns exist is checked by th
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from workbench.errors import PlanError
@@ -280,6 +281,8 @@ class Over(Expression):
         known = WINDOWS | {name: AGGREGATES[name] for name in WINDOW_AGGREGATES}
         function = _function(known, self.name, self.args, "window function")
         object.__setattr__(self, "name", function.name)
+        if self.frame == Frame():
+            object.__setattr__(self, "frame", None)
         if self.where is not None and function.kind == "window":
             raise PlanError("type_error", f"{self.name} takes no filter, only aggregates do")
         for part in _inside(self):
@@ -314,8 +317,19 @@ def _check_width(query: "Relation", width: int, what: str) -> None:
 
 def _inside(node: object) -> Iterator[Expression]:
     """The expressions directly inside a node, in tuples and small records too, but not those of a query in it."""
-    for field in fields(node):
-        yield from _flat(getattr(node, field.name))
+    for name in _parts(type(node)):
+        value = getattr(node, name)
+        if isinstance(value, Expression):
+            yield value
+        elif value is not None and value != ():
+            yield from _flat(value)
+
+
+@cache
+def _parts(kind: type) -> tuple[str, ...]:
+    """The fields of a node that can hold expressions."""
+    plain = (str, bool, str | None, bool | None)
+    return () if kind in (Column, Literal) else tuple(field.name for field in fields(kind) if field.type not in plain)
 
 
 def _flat(value: object) -> Iterator[Expression]:
@@ -333,6 +347,15 @@ def walk(expression: Expression) -> Iterator[Expression]:
     yield expression
     for part in _inside(expression):
         yield from walk(part)
+
+
+def is_constant(expression: Expression) -> bool:
+    """Whether it is the same for all rows of its operator's input."""
+    for part in walk(expression):
+        is_own = isinstance(part, Column) and not part.is_outer
+        if is_own or isinstance(part, Subquery | InQuery | Exists) or getattr(part, "name", "") == "random":
+            return False
+    return True
 
 
 def rewrite(expression: Expression, change: Callable[[Expression], Expression | None]) -> Expression:

@@ -8,12 +8,14 @@ expression looks like is the dialect's business. Raises UnsupportedError where t
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 
 from sqlglot import exp
 
 from workbench.dialects import get_dialect
 from workbench.dialects.base import Names
 from workbench.errors import UnsupportedError
+from workbench.inner_aggregates import with_inner_aggregates
 from workbench.lower import lower
 from workbench.lower_correlated import never_null
 from workbench.plan import (
@@ -37,9 +39,20 @@ from workbench.plan import (
     renamed,
     walk_relations,
 )
-from workbench.plan_expressions import Aggregation, Column, Exists, Expression, InQuery, Literal, Subquery, walk
+from workbench.plan_expressions import (
+    Aggregation,
+    Column,
+    Exists,
+    Expression,
+    InQuery,
+    Literal,
+    Subquery,
+    is_constant,
+    walk,
+)
 from workbench.select_parts import Select, Stage
 
+_BARE = ("any_value", "arg_min", "arg_max")
 _SET_KINDS = {"union": exp.Union, "intersect": exp.Intersect, "except": exp.Except}
 
 
@@ -56,16 +69,24 @@ class Writer:
     """Folds the operators of one plan. `visit_<Operator>`: relation and the names around it in, Select out."""
 
     def __init__(self, plan: Plan, dialect: str):
-        self.dialect = get_dialect(dialect)(self.query, never_null(plan.root))
-        relations = list(walk_relations(plan.root))
-        self.aliases = {one.alias.lower() for relation in relations for one in relation.fields if one.alias}
-        self.given: dict[str, set[str]] = {}  # alias of a table -> names of its columns
-        for relation in relations:
+        self.dialect = get_dialect(dialect)(self.query, lambda: never_null(plan.root))
+        self.relations = list(walk_relations(plan.root))
+        self.aliases = {one.alias.lower() for one in self.relations if isinstance(one, Scan | Ref | As)}
+
+    @cached_property
+    def given(self) -> dict[str, set[str]]:
+        """Alias of a table -> names of its columns."""
+        found: dict[str, set[str]] = {}
+        for relation in self.relations:
             for one in relation.fields if isinstance(relation, Scan | Ref) else ():
-                self.given.setdefault(one.alias.lower(), set()).add(one.name.lower())
-        self.stored = {
-            one.name.lower() for relation in relations if isinstance(relation, Scan) for one in relation.fields
-        }
+                found.setdefault(one.alias.lower(), set()).add(one.name.lower())
+        return found
+
+    @cached_property
+    def stored(self) -> set[str]:
+        """Names of tables' columns."""
+        scans = (relation for relation in self.relations if isinstance(relation, Scan))
+        return {one.name.lower() for scan in scans for one in scan.fields}
 
     def query(self, relation: Relation, outer: Names | None) -> exp.Expr:
         """A whole query's tree, its columns under the names that the relation gives them."""
@@ -141,6 +162,8 @@ class Writer:
             if own == wanted or (self.dialect.has_unique_names and _unique(own) == wanted):
                 return select.query
             select = self.wrap(select, names=[one.name for one in renamed(select.fields, "q")])
+        if self._is_sorted_by_old_names(select, names):
+            select = self.wrap(select)
         if select.items is None:
             if select.is_whole_source(names):
                 return select.tree([exp.Star()])
@@ -152,6 +175,13 @@ class Writer:
             is_named = isinstance(tree, exp.Column) and tree.name.lower() == name.lower()
             items.append(tree if is_named else exp.Alias(this=tree, alias=self.dialect.identifier(name)))
         return select.tree(items)
+
+    def _is_sorted_by_old_names(self, select: Select, names: list[str]) -> bool:
+        """Whether ORDER BY names an output that is to be called otherwise."""
+        pairs = zip(select.fields, names, strict=True)
+        changed = {one.name.lower() for one, name in pairs if one.name.lower() != name.lower()}
+        parts = (part for tree in select.order for part in tree.walk() if isinstance(part, exp.Column))
+        return bool(changed) and any(not part.table and part.name.lower() in changed for part in parts)
 
     def visit_scan(self, scan: Scan, outer: Names | None) -> Select:
         return self._table(scan.table, scan.alias, scan.fields, is_whole=not scan.has_rowid)
@@ -190,7 +220,8 @@ class Writer:
     def visit_as(self, node: As, outer: Names | None) -> Select:
         inner = self.visit(node.input, outer)
         wrapped = self.wrap(inner, node.alias, [one.name for one in node.fields])
-        return wrapped.renamed(node.fields)
+        names = {one.key: self.dialect.column(node.alias, one.name) for one in node.fields}
+        return replace(wrapped, fields=node.fields, names=names, has_star=True)
 
     def visit_with(self, node: With, outer: Names | None) -> Select:
         parts, is_recursive = [], False
@@ -200,6 +231,8 @@ class Writer:
             body = query.input if names else query
             wanted = [one.name for one in (body.fields if names else renamed(body.fields, definition.name))]
             tree = self._named(self.finish(self.visit(body, outer), wanted))
+            if isinstance(tree, exp.Values) and not names and not self.dialect.is_native:
+                names = tuple(wanted)  # elsewhere VALUES does not call its columns column1, column2, ...
             parts.append(exp.CTE(this=tree, alias=self._alias(definition.name, names)))
         tree = self.query(node.input, outer)
         tree.set("with_", exp.With(expressions=parts, recursive=is_recursive or None))
@@ -230,7 +263,7 @@ class Writer:
         has_star = left.has_star and right.has_star
         joined = left.joined(node.fields, {**right.names, **left.names}, has_star)
         on = self.dialect.write_on(node, Names(joined.names, outer)) if node.on is not None else None
-        if node.kind == "full" and not self.dialect.has_full_join:
+        if node.kind == "full" and not self.dialect.takes_full_join(node):
             return self._full_join(joined, left, right, on)
         side = node.kind.upper() if node.kind in ("left", "right", "full") else None
         kind = None if side else self.dialect.cross_join if on is None else "INNER"
@@ -262,20 +295,35 @@ class Writer:
         return left
 
     def visit_aggregate(self, node: Aggregate, outer: Names | None) -> Select:
+        node = with_inner_aggregates(node)
         select = self.ready(self.visit(node.input, outer), Stage.WHERE, node.expressions)
         extreme = self._extreme(node) if self.dialect.has_bare_columns else None
         trees = [self._group_key(item, select, outer) for item in node.keys]
         names = {item.field.key: tree for item, tree in zip(node.keys, trees, strict=True)}
         for item in node.items:
             names[item.field.key] = self.write(item.value, select, outer)
+            if item.value.name in _BARE and not node.keys and self.dialect.has_bare_columns:
+                names[item.field.key] = self._of_a_row(item.value.args[0], names[item.field.key])
         select.group = [tree.copy() for tree in trees]
         select.extreme = self.write(extreme, select, outer) if extreme is not None else None
         select.stage, select.names, select.fields, select.has_star = Stage.GROUP, names, node.fields, False
         select.is_grouped = True
+        is_bare = [self.dialect.has_bare_columns and item.value.name in _BARE for item in node.items]
+        select.calls = [names[item.field.key] for item, bare in zip(node.items, is_bare, strict=True) if not bare]
+        if not node.keys and not select.calls and select.extreme is None:
+            select.extreme = self.write(Aggregation("count"), select, outer)
         return self._with_extreme(select, node)
 
+    def _of_a_row(self, value: Expression, tree: exp.Expr) -> exp.Expr:
+        """A bare column is NULL over no rows, but what is computed from it has a value there."""
+        if isinstance(value, Column):
+            return tree
+        has_rows = exp.GT(this=self.dialect.call("COUNT", [exp.Star()]), expression=exp.Literal.number(0))
+        return exp.Case(ifs=[exp.If(this=has_rows, true=tree)])
+
     def _with_extreme(self, select: Select, node: Aggregate) -> Select:
-        """Bare columns need their MIN or MAX in the same SELECT: one that the plan does not have is added, and dropped."""
+        """Bare columns need their MIN or MAX in the same SELECT, or any aggregate: one that the plan does not have is
+        added, and dropped."""
         values = [item.value for item in node.items]
         if select.extreme is None or any(value.name in ("min", "max") for value in values):
             return select
@@ -287,10 +335,14 @@ class Writer:
 
     def _group_key(self, item: Item, select: Select, outer: Names | None) -> exp.Expr:
         tree = self.write(item.value, select, outer)
-        if isinstance(item.value, Literal) and isinstance(item.value.value, int):
+        inner = tree
+        while isinstance(inner, exp.Neg | exp.Paren):
+            inner = inner.this
+        if isinstance(inner, exp.Literal) and not inner.is_string and inner.this.isdigit():
             return exp.Add(this=tree, expression=exp.Literal.number(0))  # GROUP BY 1 would be a column's place
-        if isinstance(item.value, Literal) and not self.dialect.is_native:
-            return exp.Cast(this=tree, to=exp.Var(this=self.dialect.types["text"]))  # no constant stands there
+        is_text = isinstance(tree, exp.Literal) and tree.is_string
+        if (is_text or isinstance(tree, exp.Null)) and not self.dialect.is_native:
+            return self.dialect.cast(tree, "text")  # PostgreSQL takes no constant there
         return tree
 
     def _extreme(self, node: Aggregate) -> Aggregation | None:
@@ -314,12 +366,13 @@ class Writer:
     def visit_project(self, node: Project, outer: Names | None) -> Select:
         select = self.visit(node.input, outer)
         is_sorted = select.stage is Stage.SORT and select.items is None
-        is_fit = (
-            is_sorted and select.query is None and self._is_correlated_by_name(select, Stage.WINDOW, node.expressions)
-        )
+        # under DISTINCT what is projected would be made distinct, not the rows
+        is_open = select.query is None and not select.is_distinct
+        is_fit = is_sorted and is_open and self._is_correlated_by_name(select, Stage.WINDOW, node.expressions)
         select = select if is_fit else self.ready(select, Stage.WINDOW, node.expressions)
         items = [self.write(item.value, select, outer) for item in node.items]
-        if select.extreme is not None and not select.shows(select.extreme, items):
+        is_extreme_lost = select.extreme is not None and not select.shows(select.extreme, items)
+        if is_extreme_lost or not select.is_seen_as_one_group(items):
             select = self.wrap(select)
             items = [self.write(item.value, select, outer) for item in node.items]
         select.items, select.fields = items, node.fields
@@ -341,6 +394,7 @@ class Writer:
     def visit_sort(self, node: Sort, outer: Names | None) -> Select:
         select = self.visit(node.input, outer)
         is_compound = isinstance(select.query, exp.SetOperation) and not select.query.args.get("order")
+        is_compound = is_compound and all(self._output(key.value, select) is not None for key in node.keys)
         if not is_compound or select.query.args.get("limit") or select.query.args.get("with_"):
             select = self.ready(select, Stage.DISTINCT, node.expressions)
             is_compound = False
@@ -350,8 +404,10 @@ class Writer:
             select = self.wrap(select)
         order = []
         for key in node.keys:
-            if isinstance(key.value, Literal):
-                continue  # a constant orders nothing, and a number would be a column's place
+            if is_constant(key.value):
+                continue  # it orders nothing, and a number would be a column's place
+            if self.dialect.is_native and any(isinstance(part, Column) and part.is_outer for part in walk(key.value)):
+                raise UnsupportedError("a sort by a column of a query around it", where=self.dialect.name)
             tree = self._output(key.value, select) if select.items or is_compound else None
             tree = tree if tree is not None else self.write(key.value, select, outer)
             order.append(self.dialect.order_by(tree, key))
@@ -398,7 +454,9 @@ class Writer:
         """A side of a set operation: SQLite takes no brackets, order or limit there, and groups to the left."""
         query = select.query
         is_plain = select.order == [] and select.limit is None and select.offset is None
-        if query is not None:
+        if isinstance(query, exp.Values):
+            is_plain = False
+        elif query is not None:
             is_plain = not any(query.args.get(part) for part in ("order", "limit", "offset", "with_"))
             is_plain = is_plain and (side == "left" or not isinstance(query, exp.SetOperation))
         return select if is_plain else self.wrap(select)

@@ -13,7 +13,7 @@ from sqlglot import exp
 from workbench.errors import PlanError, UnsupportedError
 from workbench.lift_over_aggregates import Lift, name_calls
 from workbench.plan import Aggregate, Distinct, Filter, Item, Project, Relation, Sort, Window
-from workbench.plan_expressions import Call, Collate, Column, Expression, SortKey, rewrite, walk
+from workbench.plan_expressions import Call, Collate, Column, Expression, SortKey, is_constant, rewrite, walk
 from workbench.resolve_names import AGGREGATE, WINDOW, Scope, place
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class SelectReader:
         if distinct is not None and distinct.args.get("on"):
             raise UnsupportedError("DISTINCT ON", where=place(select, self.reader.sql))
         limit, offset = self.reader.read_bounds(select, outer)
-        items = self._items(outputs)
+        items = self._items(outputs, scope)
         is_star = is_star or lift is not None
         if distinct is not None:
             return self._distinct(relation, items, is_star, terms, limit, offset)
@@ -172,7 +172,8 @@ class SelectReader:
             else:
                 value = self.reader.expressions.read(node, scope)
             collation = self.reader.expressions.read(collate, scope).collation if collate is not None else None
-            terms.append(Term(value, key, index, collation))
+            if not is_constant(value):  # else it orders nothing
+                terms.append(Term(value, key, index, collation))
         return terms
 
     def _output(self, outputs: list[Output], index: int, node: exp.Expr, where: str) -> Output:
@@ -188,10 +189,12 @@ class SelectReader:
             if isinstance(value, Column) and not value.is_outer:
                 keys.append(Item.keep(value))
                 continue
-            alias = next((o.name for o in outputs if o.is_alias and o.value == value and _is_plain(o.name)), None)
+            alias = next(
+                (o.name for o in outputs if o.is_alias and o.value == value and _is_plain(o.name, scope)), None
+            )
             keys.append(Item(value, alias or _free(f"k{number + 1}", names)))
         taken = {key.field.key for key in keys}
-        exact = _exact_names(AGGREGATE, outputs)
+        exact = _exact_names(AGGREGATE, outputs, scope)
         calls = name_calls(scope.aggregates, exact, names, taken)
         lift = Lift(relation, scope.fields, keys, calls)
         values = [part.value for part in (*outputs, *terms)]
@@ -205,13 +208,13 @@ class SelectReader:
         calls = [lift.lift(call) if lift else call for call in scope.windows]
         names = [output.name for output in outputs if output.is_alias]
         taken = {one.key for one in relation.fields}
-        items = name_calls(calls, _exact_names(WINDOW, outputs), names, taken)
+        items = name_calls(calls, _exact_names(WINDOW, outputs, scope), names, taken)
         columns = {str(number): item.field.column() for number, item in enumerate(items)}
         for part in (*outputs, *terms):
             part.value = _filled(part.value, columns)
         return Window(relation, tuple(items))
 
-    def _items(self, outputs: list[Output]) -> list[Item]:
+    def _items(self, outputs: list[Output], scope: Scope) -> list[Item]:
         """The projection; what SQL leaves without a name gets one that says what it is, or its place."""
         taken = {output.name.lower() for output in outputs if output.is_alias}
         items = []
@@ -220,12 +223,13 @@ class SelectReader:
             if (
                 isinstance(value, Column)
                 and not value.is_outer
-                and (name is None or name.lower() == value.name.lower() or not _is_plain(name))
+                and (name is None or name.lower() == value.name.lower() or not _is_plain(name, scope))
             ):
                 items.append(Item.keep(value))
                 continue
-            if name is None or (isinstance(value, Column) and not output.is_alias) or not _is_plain(name):
-                name = name.replace(".", "_") if name and "." in name else name or f"c{number + 1}"
+            if name is None or (isinstance(value, Column) and not output.is_alias) or not _is_plain(name, scope):
+                name = name or f"c{number + 1}"
+                name = name if _is_plain(name, scope) else name.replace(".", "_")
                 while name.lower() in taken and not output.is_alias:
                     name += "_"
             items.append(Item(value, name))
@@ -255,7 +259,7 @@ class SelectReader:
         relation = Aggregate(relation, tuple(items), tuple(group.items))
         keys = tuple(term.sort_key(group.lift(term.value)) for term in terms)
         kept = [Item.keep(item.field.column()) for item in items]
-        return _projected(_sorted(relation, keys, limit, offset), kept, False)
+        return _projected(_sorted(relation, keys, limit, offset), kept, True)
 
 
 def _projected(relation: Relation, items: list[Item], is_star: bool) -> Relation:
@@ -296,7 +300,7 @@ def _named(node: exp.Expr, outputs: list[Output]) -> int | None:
     return next(found, None)
 
 
-def _exact_names(alias: str, outputs: list[Output]) -> dict[str, str]:
+def _exact_names(alias: str, outputs: list[Output], scope: Scope) -> dict[str, str]:
     """Place-holder's name -> the alias of the first output that is exactly this call."""
     found: dict[str, str] = {}
     for output in outputs:
@@ -304,7 +308,7 @@ def _exact_names(alias: str, outputs: list[Output]) -> dict[str, str]:
             isinstance(output.value, Column)
             and output.value.alias == alias
             and output.is_alias
-            and _is_plain(output.name)
+            and _is_plain(output.name, scope)
         ):
             found.setdefault(output.value.name, output.name)
     return found
@@ -314,8 +318,10 @@ def _filled(value: Expression, columns: dict[str, Column]) -> Expression:
     return rewrite(value, lambda e: columns[e.name] if isinstance(e, Column) and e.alias == WINDOW else None)
 
 
-def _is_plain(name: str) -> bool:
-    return "." not in name
+def _is_plain(name: str, scope: Scope) -> bool:
+    """Whether an output's name does not read like the column of a table here."""
+    head, dot, _ = name.partition(".")
+    return not dot or all((one.alias or "").lower() != head.lower() for one in scope.fields)
 
 
 def _free(name: str, names: list[str]) -> str:

@@ -25,7 +25,7 @@ class Stage(IntEnum):
 @dataclass
 class Select:
     """names: key of a column -> its SQL here. items: the select list, None while it is all fields. query: a finished
-    query instead of clauses. has_star: FROM gives exactly the fields. extreme: the MIN or MAX that bare columns need."""
+    query instead of clauses. has_star: FROM gives exactly the fields. calls: the grouping's aggregates. extreme: the MIN or MAX that bare columns need."""
 
     fields: tuple[Field, ...]
     source: exp.Expr | None = None
@@ -40,6 +40,7 @@ class Select:
     offset: exp.Expr | None = None
     is_distinct: bool = False
     is_grouped: bool = False
+    calls: list[exp.Expr] = field(default_factory=list)
     has_star: bool = False
     extreme: exp.Expr | None = None
     query: exp.Expr | None = None
@@ -56,20 +57,14 @@ class Select:
         is_whole = self.has_star and not self.is_grouped and own == [name.lower() for name in names]
         return (is_whole and len(set(own)) == len(own)) or (is_whole and not self.is_distinct and own == names)
 
+    def is_seen_as_one_group(self, items: list[exp.Expr]) -> bool:
+        """False if all rows are one group, and no aggregate in the select list says so (elsewhere SQLite does not look)."""
+        if not self.is_grouped or self.group:
+            return True
+        return any(part == call for call in self.calls for tree in items for part in tree.walk())
+
     def joined(self, fields: tuple[Field, ...], names: dict[tuple, exp.Expr], has_star: bool) -> "Select":
         return replace(self, fields=fields, names=names, has_star=has_star, joins=list(self.joins))
-
-    def renamed(self, fields: tuple[Field, ...]) -> "Select":
-        """The same select, its columns under other keys."""
-        trees = [self.names.get(one.key) for one in self.fields]
-        alias = self.source.alias_or_name
-        quoted = self.source.args["alias"].this
-        names = {
-            one.key: exp.Column(this=exp.to_identifier(one.name, quoted=_needs_quotes(one.name)), table=quoted.copy())
-            for one, _ in zip(fields, trees, strict=True)
-        }
-        assert alias
-        return replace(self, fields=fields, names=names, has_star=True)
 
     def read_by(self, expressions: tuple[Expression, ...]) -> list[exp.Expr]:
         """The SQL of the columns that expressions read."""
@@ -112,7 +107,3 @@ def _all(conditions: list[exp.Expr]) -> exp.Expr:
     for part in parts[1:]:
         tree = exp.And(this=tree, expression=part)
     return tree
-
-
-def _needs_quotes(name: str) -> bool:
-    return not name.isidentifier()

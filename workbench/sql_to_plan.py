@@ -153,11 +153,11 @@ class Reader:
         kind = _SET_KINDS[type(tree)]
         relation: Relation = SetOperation(left, right, kind, tree.args.get("distinct") is False)
         order = tree.args.get("order")
-        keys = tuple(self._output_key(key, left, right) for key in order.expressions) if order else ()
+        keys = tuple(self._output_key(key, relation, right) for key in order.expressions) if order else ()
         limit, offset = self.read_bounds(tree, outer)
         return Sort(relation, keys, limit, offset) if keys or limit or offset else relation
 
-    def _output_key(self, node: exp.Ordered, left: Relation, right: Relation) -> SortKey:
+    def _output_key(self, node: exp.Ordered, both: Relation, right: Relation) -> SortKey:
         """ORDER BY of a set operation names an output column, by place or by name on either side."""
         collate = node.this if isinstance(node.this, exp.Collate) else None
         term = collate.this if collate is not None else node.this
@@ -165,12 +165,12 @@ class Reader:
         if isinstance(term, exp.Literal) and not term.is_string:
             index = int(term.this) - 1
         elif isinstance(term, exp.Column):
-            sides = ((one.fields, term.name, term.text("table")) for one in (left, right))
+            sides = ((one.fields, term.name, term.text("table")) for one in (both, right))
             index = next((found for side in sides if (found := _position(*side)) is not None), None)
-        if index is None or not 0 <= index < len(left.fields):
+        if index is None or not 0 <= index < len(both.fields):
             what = f"ORDER BY {term.sql('sqlite')} after a set operation"
             raise PlanError("unknown_column", what, where=place(node, self.sql), hint="name an output column")
-        value: Expression = left.fields[index].column()
+        value: Expression = both.fields[index].column()
         if collate is not None:
             value = replace_value(self.expressions.read, collate, value)
         return SortKey(value, bool(node.args.get("desc")), bool(node.args.get("nulls_first")))

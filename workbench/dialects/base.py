@@ -9,6 +9,7 @@ neither an entry nor a method raises UnsupportedError: never a plausible call wi
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 from sqlglot import exp
@@ -77,6 +78,7 @@ class Dialect:
 
     name: ClassVar[str]  # also the file's name and the registry's key
     sqlglot: ClassVar[str]  # sqlglot's name of the dialect that writes the text
+    plain_name: ClassVar[str] = r"[A-Za-z_][A-Za-z0-9_]*"  # what needs no quotes, if it is no keyword
     keywords: ClassVar[frozenset[str]] = frozenset()  # names that must be quoted, in lower case
     types: ClassVar[dict[str, str]] = {}  # plan_expressions.CAST_TYPES -> the engine's type
     functions: ClassVar[dict[str, str]] = {}  # plan function -> the engine's function of the same meaning and order
@@ -94,16 +96,28 @@ class Dialect:
     rewrites: ClassVar[tuple[Callable, ...]] = ()  # relation -> relation, one after the other, after lowering
     has_bare_columns: ClassVar[bool] = False  # takes unaggregated columns from the row of the one MIN or MAX
 
-    def __init__(self, write_query: Callable, never_null: frozenset[tuple]):
+    def __init__(self, write_query: Callable, find_never_null: Callable[[], frozenset[tuple]]):
         """write_query(relation, names): a subquery's tree, given what the columns around it are.
 
-        never_null: the keys of the columns that hold no NULL.
+        find_never_null: gives the keys of the columns that hold no NULL.
         """
-        self.write_query, self.never_null = write_query, never_null
+        self.write_query, self.find_never_null = write_query, find_never_null
+
+    @cached_property
+    def never_null(self) -> frozenset[tuple]:
+        return self.find_never_null()
+
+    def takes_full_join(self, node: Join) -> bool:
+        """Whether the engine can join so; else a left join and the right rows without a partner are put together."""
+        return self.has_full_join
 
     def identifier(self, name: str) -> exp.Identifier:
-        is_plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() not in self.keywords
-        return exp.to_identifier(name, quoted=not is_plain)
+        return exp.Identifier(this=name, quoted=not self._is_plain(name))
+
+    @classmethod
+    @lru_cache(maxsize=10_000)
+    def _is_plain(cls, name: str) -> bool:
+        return bool(re.fullmatch(cls.plain_name, name)) and name.lower() not in cls.keywords
 
     def column(self, table: str | None, name: str) -> exp.Column:
         return exp.Column(this=self.identifier(name), table=self.identifier(table) if table else None)
@@ -264,12 +278,18 @@ class Dialect:
     def _aggregate_call(self, name: str, args: tuple, is_distinct: bool, names: Names) -> exp.Expr:
         if name not in self.functions:
             raise UnsupportedError(f"the aggregate {name}", where=self.name)
-        written = [self.write(arg, names) for arg in args]
+        written = [
+            self.write(arg, names) if number else self.argument(name, arg, names) for number, arg in enumerate(args)
+        ]
         if is_distinct:
             written = [exp.Distinct(expressions=written)]
         if name == "count" and not written:
             written = [exp.Star()]
         return self.call(self.functions[name], written)
+
+    def argument(self, name: str, value: Expression, names: Names) -> exp.Expr:
+        """The first argument of an aggregate or a window function."""
+        return self.write(value, names)
 
     def _filtered(self, tree: exp.Expr, where: Expression | None, names: Names) -> exp.Expr:
         if where is None:

@@ -14,7 +14,8 @@ from sqlglot import exp
 from workbench.core_functions import Core
 from workbench.dialects.base import Dialect, Names
 from workbench.dialects.postgres import Postgres
-from workbench.plan_expressions import Expression, Literal
+from workbench.plan import Join
+from workbench.plan_expressions import Column, Expression, Literal, Subquery, walk
 
 # duckdb_keywords(): reserved, and those that may only be types or functions
 KEYWORDS = """
@@ -31,12 +32,13 @@ KEYWORDS = """
 class DuckDB(Postgres):
     name = "duckdb"
     sqlglot = "duckdb"
+    plain_name = Dialect.plain_name
     keywords = frozenset(KEYWORDS.split())
     types: ClassVar = Postgres.types | {"real": "DOUBLE"}
     null_order = "last"
 
-    def identifier(self, name: str) -> exp.Identifier:
-        return Dialect.identifier(self, name)
+    def takes_full_join(self, node: Join) -> bool:
+        return True
 
     def write_literal(self, value: Literal, names: Names) -> exp.Expr:
         if isinstance(value.value, bytes):
@@ -90,12 +92,24 @@ class DuckDB(Postgres):
             args.append(self.call("GREATEST", [shorter, zero.copy()]))
         tree = self.call("SUBSTRING", args)
         # GREATEST and LEAST pass over NULL
-        unsure = [one for one in (start, *length) if not isinstance(one, Literal) and one.name != "+"]
+        inside = set(walk(this))  # where these are NULL, so is SUBSTRING
+        unsure = [
+            one
+            for one in (start, *length)
+            if any(isinstance(part, Column | Subquery) and part not in inside for part in walk(one))
+        ]
         tests = [Core("is not null", (one,), "condition") for one in unsure]
         if not tests:
             return tree
         known = self.write(Core("and", tuple(tests), "condition") if len(tests) > 1 else tests[0], names)
         return exp.Case(ifs=[exp.If(this=known, true=tree)])
+
+    def core_shift_left(self, value: Core, names: Names) -> exp.Expr:
+        """<< takes no negative number."""
+        this, by = value.args
+        if not isinstance(by, Literal) or not 0 <= (by.value or 0) < 63:
+            return super().core_shift_left(value, names)
+        return self.binary(exp.Mul, (this, Literal(2**by.value)), names)
 
     def core_trim(self, value: Core, names: Names) -> exp.Expr:
         return self._trimmed(value, names, "TRIM")

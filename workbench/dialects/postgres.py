@@ -9,11 +9,12 @@ from typing import ClassVar
 
 from sqlglot import exp
 
-from workbench.core_functions import Core
+from workbench.core_functions import Core, TypedOver
 from workbench.dialects.base import Names, bracketed
 from workbench.dialects.typed import NUMBER, TIME, TIME_OF_DAY, TypedDialect, regex_of_glob
 from workbench.errors import UnsupportedError
-from workbench.plan_expressions import Aggregation, Expression, Literal, SortKey
+from workbench.plan import Join
+from workbench.plan_expressions import Aggregation, Column, Expression, Literal, SortKey, walk
 
 # https://www.postgresql.org/docs/current/sql-keywords-appendix.html: reserved, also those that may be functions or types
 KEYWORDS = """
@@ -31,21 +32,35 @@ _FORMATS = {"Y": "YYYY", "m": "MM", "d": "DD", "H": "HH24", "M": "MI", "S": "SS"
 class Postgres(TypedDialect):
     name = "postgres"
     sqlglot = "postgres"
+    plain_name = r"[a-z_][a-z0-9_]*"  # names keep their case only in quotes
     keywords = frozenset(KEYWORDS.split())
     types: ClassVar = {
         "integer": "BIGINT", "real": "DOUBLE PRECISION", "text": "TEXT", "boolean": "INTEGER", "numeric": "NUMERIC",
     }  # fmt: skip
     functions: ClassVar = TypedDialect.functions | {"string_agg": "STRING_AGG"}
 
-    def identifier(self, name: str) -> exp.Identifier:
-        """Names keep their case only in quotes."""
-        is_plain = re.fullmatch(r"[a-z_][a-z0-9_]*", name) and name not in self.keywords
-        return exp.to_identifier(name, quoted=not is_plain)
-
     def write_literal(self, value: Literal, names: Names) -> exp.Expr:
         if isinstance(value.value, bytes):  # x'..' is a string of bits
             return self.call("DECODE", [exp.Literal.string(value.value.hex()), exp.Literal.string("hex")])
         return super().write_literal(value, names)
+
+    def takes_full_join(self, node: Join) -> bool:
+        """Only one by an equality of both sides."""
+        tests = node.on.args if isinstance(node.on, Core) and node.on.name == "and" else (node.on,)
+        left = {one.key for one in node.left.fields}
+        for test in tests:
+            if isinstance(test, Core) and (test.name, test.word) == ("compare", "="):
+                sides = [{_is_in(left, part) for part in walk(arg) if isinstance(part, Column)} for arg in test.args]
+                if sorted(sides, key=str) == [{False}, {True}]:
+                    return True
+        return False
+
+    def argument(self, name: str, value: Expression, names: Names) -> exp.Expr:
+        """A function of any type takes no constant whose type is not said."""
+        tree = self.write(value, names)
+        if not isinstance(tree, exp.Null) and not (isinstance(tree, exp.Literal) and tree.is_string):
+            return tree
+        return self.cast(tree, "real" if name in ("sum", "total", "avg") else "text")
 
     def _c(self, tree: exp.Expr) -> exp.Expr:
         return exp.Collate(this=tree, expression=exp.to_identifier("C", quoted=True))
@@ -123,9 +138,13 @@ class Postgres(TypedDialect):
         return self.cast(tree, "real")
 
     def core_format(self, value: Core, names: Names) -> exp.Expr:
+        """NUMERIC has no negative zero, which -0.001 is with two digits."""
         this, digits = value.args
-        tree = self.call("ROUND", [self.cast(self.write(this, names), "numeric"), self.write(digits, names)])
-        return self.cast(tree, "text")
+        number = self.cast(self.call("ABS", [self.write(this, names)]), "numeric")
+        size = self.cast(self.call("ROUND", [number, self.write(digits, names)]), "text")
+        is_negative = self.binary(exp.LT, (this, Literal(0)), names)
+        sign = exp.Case(ifs=[exp.If(this=is_negative, true=exp.Literal.string("-"))], default=exp.Literal.string(""))
+        return exp.DPipe(this=sign, expression=size, safe=True)
 
     def core_position(self, value: Core, names: Names) -> exp.Expr:
         return self.call("STRPOS", [self.write(arg, names) for arg in reversed(value.args)])
@@ -223,9 +242,13 @@ class Postgres(TypedDialect):
         tree = self._filtered(self._aggregate_call("sum", value.args, value.is_distinct, names), value.where, names)
         return self.cast(tree, "integer") if value.type == "integer" else tree
 
+    def write_over(self, value: TypedOver, names: Names) -> exp.Expr:
+        tree = super().write_over(value, names)
+        return self.cast(tree, "integer") if value.name == "sum" and value.type == "integer" else tree
+
     def write_string_agg(self, value: Aggregation, names: Names) -> exp.Expr:
         this, *separator = value.args
-        tree = self.write(this, names)
+        tree = self.argument(value.name, this, names)
         tree = exp.Distinct(expressions=[tree]) if value.is_distinct else tree
         between = self.write(separator[0], names) if separator else exp.Literal.string(",")
         return self._filtered(self.call("STRING_AGG", [tree, between]), value.where, names)
@@ -235,17 +258,23 @@ class Postgres(TypedDialect):
         return exp.Bracket(this=exp.Paren(this=collected), expressions=[exp.Literal.number(1)], offset=1)
 
     def write_any_value(self, value: Aggregation, names: Names) -> exp.Expr:
-        return self._first(self.write(value.args[0], names), value.where, names)
+        return self._first(self.argument(value.name, value.args[0], names), value.where, names)
 
     def _at_extreme(self, value: Aggregation, names: Names, is_descending: bool) -> exp.Expr:
         key = self.ordered(SortKey(value.args[1], is_descending, False), names)
-        return self._first(exp.Order(this=self.write(value.args[0], names), expressions=[key]), value.where, names)
+        return self._first(
+            exp.Order(this=self.argument(value.name, value.args[0], names), expressions=[key]), value.where, names
+        )
 
     def write_arg_max(self, value: Aggregation, names: Names) -> exp.Expr:
         return self._at_extreme(value, names, True)
 
     def write_arg_min(self, value: Aggregation, names: Names) -> exp.Expr:
         return self._at_extreme(value, names, False)
+
+
+def _is_in(keys: set[tuple], column: Column) -> bool:
+    return ((column.alias or "").lower() or None, column.name.lower()) in keys
 
 
 DIALECT = Postgres

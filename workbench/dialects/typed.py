@@ -64,6 +64,9 @@ class TypedDialect(Dialect):
     def core_none(self, value: Core, names: Names) -> exp.Expr:
         return exp.Cast(this=exp.Null(), to=exp.Var(this="BOOLEAN"))
 
+    def core_null(self, value: Core, names: Names) -> exp.Expr:
+        return self.cast(exp.Null(), value.type)
+
     def core_and(self, value: Core, names: Names) -> exp.Expr:
         return self._chain(exp.And, value, names)
 
@@ -107,7 +110,7 @@ class TypedDialect(Dialect):
         return exp.Paren(this=self.binary(exp.BitwiseOr, value.args, names))
 
     def core_bit_not(self, value: Core, names: Names) -> exp.Expr:
-        return self.write_bit_not(value, names)
+        return exp.Paren(this=self.write_bit_not(value, names))  # elsewhere ~ binds looser than +
 
     def _shift(self, kind: type, value: Core, names: Names) -> exp.Expr:
         """SQLite shifts the other way by a negative number, and to nothing by a large one."""
