@@ -240,9 +240,17 @@ def test_a_reader_that_stops_early_is_no_error(here):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    "words", [("prepare", "--benchmark", "bench"), ("engines",), ("figures", "all", "--published")]
-)
+def test_a_cache_that_cannot_be_made_is_said_by_each_engine_that_needs_it(here, monkeypatch):
+    (here / "file").write_text("in the way")
+    monkeypatch.setenv("WORKBENCH_CACHE", str(here / "file" / "cache"))
+    done = workbench("prepare", "--benchmark", "bench", "--engines", "sqlite,duckdb")
+    assert (done.exit_code, done.stderr) == (1, "")
+    reason, *_ = done.stdout.splitlines()
+    assert reason.startswith("duckdb: pets not copied: duckdb, database pets: ")
+    assert reason.endswith("Not a directory") and str(here / "file") in reason
+
+
+@pytest.mark.parametrize("words", [("engines",), ("figures", "all", "--published")])
 def test_a_place_that_cannot_be_written_is_one_line(here, words, monkeypatch):
     (here / "file").write_text("in the way")
     monkeypatch.setenv("WORKBENCH_CACHE", str(here / "file" / "cache"))

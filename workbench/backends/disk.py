@@ -38,7 +38,7 @@ def explained(
         yield
     except (EngineError, MigrationError, BenchmarkError, OSError) as error:
         where = f"{engine}, database {database}" if database else engine
-        said = error.what if isinstance(error, WorkbenchError) else without_paths(error)
+        said = error.what if isinstance(error, WorkbenchError) else _refusal(error)
         logged = _since(log, before) if log is not None and log.exists() else ""
         if said.startswith(FULL):  # said already, further in
             raise
@@ -49,6 +49,10 @@ def explained(
         if isinstance(error, OSError):
             raise kind(said, where=where) from error
         raise
+
+
+def _refusal(error: OSError) -> str:
+    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
 
 
 def is_full(words: str, folder: Path | None) -> bool:
