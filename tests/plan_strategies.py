@@ -63,8 +63,13 @@ class Rows:
 
 @dataclass(frozen=True)
 class Drawn:
+    """is_ordered: the plan's rows have one order, or ties of equal rows."""
+
     plan: Plan
     is_ordered: bool
+
+    def __repr__(self) -> str:
+        return self.plan.to_json()
 
 
 @dataclass
