@@ -34,7 +34,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 18
 
 demo: $(READY) $(MYSQL) ## the whole way on the bundled benchmark, up to the figures
-	@.venv/bin/workbench run notebooks/demo.yaml $(ARGS)
+	@.venv/bin/workbench run notebooks/demo.yaml $(ARGS) || [ $$? = 1 ] # 1: without an engine that is absent here
 
 test: $(READY) $(MYSQL) ## all tests but the slow ones
 	@$(PYTEST) -m "not slow" $(ARGS)

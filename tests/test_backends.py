@@ -21,6 +21,7 @@ from processes import all_end
 from workbench import backends
 from workbench.backends import BACKENDS, STATUSES, Limits, get_backend, postgres
 from workbench.backends.base import without_paths
+from workbench.backends.worker import STARTS, Worker, begin
 from workbench.errors import BenchmarkError, EngineError
 
 LIMITS = Limits(seconds=1, rows=10_000, bytes=2**20)
@@ -243,6 +244,37 @@ def test_a_kill_from_outside_is_a_crash_and_the_session_goes_on(engines, engine)
     assert not psutil.pid_exists(victim) or psutil.Process(victim).status() == psutil.STATUS_ZOMBIE
 
 
+KILLS_ITSELF = """
+import os, signal, sys
+os.mkdir(os.path.join(sys.argv[1], str(os.getpid())))
+if len(os.listdir(sys.argv[1])) <= int(sys.argv[2]):
+    os.kill(os.getpid(), signal.SIGKILL) if sys.argv[3] == "killed" else sys.exit(3)
+data = __import__("marshal").dumps("ready")
+sys.stdout.buffer.write(len(data).to_bytes(8, "little") + data)
+sys.stdout.buffer.flush()
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "times", "words"),
+    [("killed", 2, None), ("killed", 99, "ended by signal 9"), ("broken", 99, "ended with 3")],
+    ids=["twice", "always", "broken"],
+)
+def test_a_worker_killed_as_it_starts_is_started_again(tmp_path, how, times, words):
+    script, starts = tmp_path / "script.py", tmp_path / "starts"
+    script.write_text(KILLS_ITSELF)
+    starts.mkdir()
+    if words is None:
+        worker = begin(lambda: Worker(script, str(starts), str(times), how), "e")
+        assert worker.greeting == "ready"
+        worker.kill()
+    else:
+        with pytest.raises(EngineError, match=f"^e: no worker process: the engine's process {words}$"):
+            begin(lambda: Worker(script, str(starts), str(times), how), "e")
+    assert len(list(starts.iterdir())) == {None: times + 1, "ended by signal 9": STARTS, "ended with 3": 1}[words]
+
+
 def test_a_worker_ends_with_its_parent(engines):
     """Idle, it sees its input close; busy, it looks for its parent; in one long step an alarm ends it."""
     code = (
@@ -279,6 +311,19 @@ def test_a_wrong_dsn_is_one_line_without_the_password(monkeypatch, dsn, words):
     with pytest.raises(EngineError) as caught:
         get_backend("postgres").start()
     assert words in str(caught.value) and "s3cret" not in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [({"password": "s3cret"}, "password authentication failed"), ({"dbname": "nowhere"}, '"nowhere" does not exist')],
+    ids=["wrong-password", "unknown-database"],
+)
+def test_a_server_that_refuses_is_quoted_without_the_password(engines, monkeypatch, change, words):
+    given = psycopg.conninfo.conninfo_to_dict(engines["postgres"][0].dsn("postgres")) | change
+    monkeypatch.setenv(postgres.DSN_VARIABLE, psycopg.conninfo.make_conninfo(**given))
+    with pytest.raises(EngineError, match=words) as caught:
+        get_backend("postgres").start()
+    assert given["password"] not in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_a_servers_dsn_takes_the_place_of_the_embedded_server(engines, monkeypatch):

@@ -1,5 +1,7 @@
 """Real benchmarks are read right; what is wrong in one is named, and the rest stays usable."""
 
+import sqlite3
+
 import polars as pl
 import pytest
 from benchmark_files import BIRD, GOOD, MINI, SPIDER, TABLES, make_database, make_files, problems
@@ -112,6 +114,26 @@ def test_descriptions_under_another_case(tmp_path):
     }
     number, name = read_benchmark(make_files(tmp_path, files)).schema("pets").tables[0].columns
     assert (number.natural_name, name.natural_name, name.description) == ("number", "full name", "café")
+
+
+def test_schema_knows_the_kinds_of_stored_values(tmp_path):
+    """A plan's typed engines rest on them; the scan is kept for as long as the file is the same."""
+    root = make_files(tmp_path, {"dev.json": [SPIDER], "database/pets/pets.sqlite": None})
+    path = root / "database" / "pets" / "pets.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.executescript(
+            "CREATE TABLE mixed (a INTEGER, b TEXT, c); INSERT INTO mixed VALUES ('x', 1, 2.5), (1, 2, 3)"
+        )
+    connection.close()
+
+    def kinds() -> list[str | None]:
+        return [column.stored for column in read_benchmark(root).schema("pets").table("mixed").columns]
+
+    assert kinds() == kinds() == ["text", "text", "real"]
+    with sqlite3.connect(path) as connection:
+        connection.execute("DELETE FROM mixed WHERE a = 'x'")
+    connection.close()
+    assert kinds() == ["integer", "text", "integer"]
 
 
 def test_schema_without_contents_and_without_anything(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,7 @@ def test_the_good_files_are_good(here):
 
 
 SCORE = ("score", "--run", "r")
+PETS = ("--schema", "bench/databases/pets/pets.sqlite")
 
 # id -> (file to write, its content, command words, what the line says)
 BROKEN = {
@@ -149,7 +151,25 @@ BROKEN = {
         ("run", "c.yaml"),
         "there is no simulated model 'gpt-4'",
     ),
-    "plans": (None, None, ("plan", "show", "x"), "`workbench plan` is not built yet"),
+    "SQL that is none": (None, None, ("plan", "from-sql", "SELEC 1", *PETS), "line 1"),
+    "SQL of an unknown column": (None, None, ("plan", "from-sql", "SELECT age FROM pet", *PETS), "no column 'age'"),
+    "a plan of prose": (None, None, ("plan", "check", "Here it is", *PETS), "not_json: "),
+    "a plan cut short": ("p.json", '[{"scan":"pe', ("plan", "check", "p.json", *PETS), "truncated: "),
+    "a plan of an unknown table": (None, None, ("plan", "check", '[{"scan":"dog"}]', *PETS), "unknown_table: 0 (scan): no table 'dog'"),
+    "a plan in another encoding": ("p.json", b'[{"scan":"\xe9"}]', ("plan", "show", "p.json", *PETS), "is not UTF-8"),
+    "a plan with a NUL": (None, None, ("plan", "show", "[\0", *PETS), "no JSON"),
+    "a dialect that is not there": (None, None, ("plan", "to-sql", '[{"scan":"pet"}]', *PETS, "--dialect", "oracle"), "no dialect 'oracle'"),
+    "a schema that is not there": (None, None, ("plan", "show", "x", "--schema", "nowhere"), "nowhere: there is no such file"),
+    "a schema that is none": ("s.json", "[]", ("plan", "show", "x", "--schema", "s.json"), "neither an SQLite database nor a tables.json"),
+    "a schema of another database": (None, None, ("plan", "show", "x", "--schema", "bench", "--db", "zoo"), "there is no database 'zoo' (available: pets)"),
+    "a drawing into nowhere": ("f", "", ("plan", "show", "SELECT 1", *PETS, "--svg", "f/x.svg"), "cannot be written"),
+    "queries that are not there": (None, None, ("plan", "convert", "none.json", *PETS, "--output", "o"), "there is no such file"),
+    "queries cut short": ("q.json", '[{"sql": "SELECT 1"}, {"sq', ("plan", "convert", "q.json", *PETS, "--output", "o"), "record 1 is not JSON"),
+    "queries that are texts": ("q.json", '["SELECT 1"]', ("plan", "convert", "q.json", *PETS, "--output", "o"), "record 0 is text"),
+    "plans into a folder": ("q.json", "[]", ("plan", "convert", "q.json", *PETS, "--output", "bench"), "bench: is a folder"),
+    "plans into nowhere": ("q.json", "[]", ("plan", "convert", "q.json", *PETS, "--output", "no/o"), "No such file"),
+    "a round trip of nothing": (None, None, ("plan", "roundtrip", "nowhere"), "nowhere: there is no such file or folder"),
+    "a round trip on an unknown engine": (None, None, ("plan", "roundtrip", "bench", "--engines", "oracle"), "there is no engine 'oracle'"),
     "the inspector": (None, None, ("inspect", "r"), "`workbench inspect` is not built yet"),
     "training": (None, None, ("train", "sft", "c.yaml"), "`workbench train` is not built yet"),
     "no command": (None, None, ("fly",), "No such command 'fly'"),
@@ -171,21 +191,27 @@ def test_broken_input_is_one_line_and_exit_code_2(here, file, content, words, li
     assert isinstance(done.exception, SystemExit)
 
 
-def _commands() -> list[str]:
-    return list(main.commands)
+def _commands(group: click.Group = main, before: tuple[str, ...] = ()) -> dict[str, click.Command]:
+    """Every command by its words, those of groups too."""
+    found = {}
+    for name, command in group.commands.items():
+        found[" ".join((*before, name))] = command
+        if isinstance(command, click.Group):
+            found |= _commands(command, (*before, name))
+    return found
 
 
-@pytest.mark.parametrize("name", _commands())
-def test_every_command_has_help_and_stands_in_the_readme(name):
-    done = workbench(name, "--help")
+@pytest.mark.parametrize("words", _commands())
+def test_every_command_has_help_and_stands_in_the_readme(words):
+    done = workbench(*words.split(), "--help")
     assert done.exit_code == 0
     assert len(done.output.splitlines()) > 3
-    assert f"workbench {name}" in README, name
+    assert re.search(rf"workbench {words.replace(' ', ' +')}\b", README), words
 
 
-@pytest.mark.parametrize("name", _commands())
-def test_every_option_is_explained(name):
-    for parameter in main.commands[name].params:
+@pytest.mark.parametrize("command", _commands().values(), ids=_commands())
+def test_every_option_is_explained(command):
+    for parameter in command.params:
         if isinstance(parameter, click.Option):
             assert parameter.help, parameter.name
 
@@ -214,9 +240,17 @@ def test_a_reader_that_stops_early_is_no_error(here):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    "words", [("prepare", "--benchmark", "bench"), ("engines",), ("figures", "all", "--published")]
-)
+def test_a_cache_that_cannot_be_made_is_said_by_each_engine_that_needs_it(here, monkeypatch):
+    (here / "file").write_text("in the way")
+    monkeypatch.setenv("WORKBENCH_CACHE", str(here / "file" / "cache"))
+    done = workbench("prepare", "--benchmark", "bench", "--engines", "sqlite,duckdb")
+    assert (done.exit_code, done.stderr) == (1, "")
+    reason, *_ = done.stdout.splitlines()
+    assert reason.startswith("duckdb: pets not copied: duckdb, database pets: ")
+    assert reason.endswith("Not a directory") and str(here / "file") in reason
+
+
+@pytest.mark.parametrize("words", [("engines",), ("figures", "all", "--published")])
 def test_a_place_that_cannot_be_written_is_one_line(here, words, monkeypatch):
     (here / "file").write_text("in the way")
     monkeypatch.setenv("WORKBENCH_CACHE", str(here / "file" / "cache"))
@@ -252,6 +286,31 @@ def test_what_could_not_be_prepared_is_said_and_is_no_success(here, monkeypatch)
     done = workbench("prepare", "--benchmark", "bench", "--engines", "postgres")
     assert done.exit_code == 1
     assert "postgres: not used:" in done.output and "s3cret" not in done.output
+
+
+def test_what_could_not_be_judged_is_said_and_is_no_success(here, monkeypatch):
+    assert workbench(*IMPORT, "good.json").exit_code == 0
+    monkeypatch.setenv("WORKBENCH_POSTGRES_DSN", "postgresql://u:s3cret@127.0.0.1:1/x")
+    done = workbench(*SCORE, "--engines", "sqlite,postgres")
+    assert done.exit_code == 1
+    assert "2 rows judged, 0 kept, 2 could not be judged" in done.stderr
+    assert "postgres could not be used: postgres at 127.0.0.1:1" in done.stderr and "s3cret" not in done.output
+    assert workbench(*SCORE, "--engines", "sqlite").exit_code == 0
+
+
+def test_questions_without_a_gold_are_no_failure(here):
+    (here / "bench" / "questions.json").write_text(json.dumps([QUESTIONS[0], {**QUESTIONS[1], "SQL": None}]))
+    assert workbench(*IMPORT, "good.json").exit_code == 0
+    done = workbench(*SCORE)
+    assert (done.exit_code, "1 could not be judged" in done.stderr) == (0, True)
+
+
+def test_engines_that_cannot_be_started_are_said_and_spare_the_others(monkeypatch):
+    monkeypatch.setenv("WORKBENCH_POSTGRES_DSN", "postgresql://u:s3cret@127.0.0.1:1/x")
+    done = workbench("engines", "start", "postgres", "duckdb")
+    assert done.exit_code == 1
+    assert done.stderr.startswith("workbench: postgres at 127.0.0.1:1: ") and "s3cret" not in done.output
+    assert "duckdb" in done.stdout
 
 
 def test_engines_are_listed_with_what_is_wrong(monkeypatch):

@@ -160,6 +160,33 @@ def test_a_failed_start_quotes_the_server(folder):
     assert (folder / "data").is_dir()  # the data were not to blame
 
 
+@pytest.mark.parametrize("kills", [1, 9])
+def test_a_server_killed_as_it_starts_is_started_once_more_and_keeps_its_data(folder, kills):
+    assert not server.is_running(folder) or all_end(processes(folder), 6)
+    server.acquire(postgres.recipe()).release()
+    assert all_end(processes(folder), 6)
+    starts = Path(tempfile.mkdtemp(prefix="starts-", dir=folder))
+    starts.chmod(0o777)  # the server's user writes there
+    script = f'cd {starts}; mkdir $$; [ $(ls | wc -l) -gt {kills} ] || kill -9 $$; exec "$@"'
+    recipe = postgres.recipe()
+    dying = replace(recipe, serve=lambda *places: ["sh", "-c", script, "sh", *recipe.serve(*places)])
+    before = (folder / "data").stat().st_ino
+    if kills == 1:
+        server.acquire(dying).release()
+    else:
+        with pytest.raises(EngineError, match=r"^postgres: the server does not start: the server ended by signal 9$"):
+            server.acquire(dying)
+    assert len(list(starts.iterdir())) == 2
+    assert (folder / "data").stat().st_ino == before
+
+
+def test_what_the_owner_asks_after_a_kill_is_asked_again(backend, folder):
+    if not backend.has("kept"):
+        backend.publish(backend.create("kept"), "kept")
+    os.kill(server._running(folder)["server"], signal.SIGKILL)
+    assert backend.has("kept")
+
+
 def test_the_server_lets_nobody_else_in(backend, folder):
     sockets = Path(server._running(folder)["sockets"])
     assert sockets.stat().st_mode & 0o077 == 0

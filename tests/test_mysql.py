@@ -570,6 +570,11 @@ def test_a_servers_dsn_takes_the_place_of_the_embedded_server(backend, session, 
     socket = backend._sockets() / mysql_server.SOCKET
     secret = backend._lease.secret
     monkeypatch.setenv(mysql.DSN_VARIABLE, f"mysql://root:{secret}@localhost/?unix_socket={socket}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(mysql.DSN_VARIABLE, f"mysql://root:s3cret@localhost/?unix_socket={socket}")
+        with pytest.raises(EngineError, match="Access denied") as caught:
+            get_backend("mysql").start()
+        assert "s3cret" not in str(caught.value) and "\n" not in str(caught.value)
     remote = get_backend("mysql")
     assert remote.find() == f"server at {socket}" and secret not in remote.find()
     remote.start()

@@ -94,6 +94,10 @@ def test_plans_run(database, text, rows):
         VALIDATOR.validate(json.loads(text))
 
 
+# each joins the one before with itself
+DOUBLING = ['{"with":"t0","steps":[{"scan":"emp"}]}'] + [
+    f'{{"with":"t{n + 1}","steps":[{{"scan":"t{n}"}},{{"cross_join":"t{n}","as":"o"}}]}}' for n in range(39)
+]
 # id -> text, kind, words of the message
 FAULTS = {
     "prose": ("Here is the plan you asked for.", "not_json", "no JSON"),
@@ -120,6 +124,23 @@ FAULTS = {
     "open text": (f"[{SCAN},{{\"filter\":[\"=\",\"e.name\",\"'it's'\"]}}]", "schema_violation", "no text constant"),
     "version": ('{"plan":99,"steps":[]}', "schema_violation", "version 1"),
     "deep": ("[" * 5000 + "]" * 5000, "schema_violation", "deeper"),
+    "deep in an object": ('{"a":' * 5000 + "1" + "}" * 5000, "schema_violation", "deeper"),
+    "deep, but not too deep for Python": (f'[{SCAN},{{"filter":{chr(91) * 80}1{chr(93) * 80}}}]', "schema_violation", "deeper than 60"),
+    "deep and cut": ("[" * 5000, "schema_violation", "deeper"),
+    "endless": (f'[{{"values":[["\'{"x" * 1_000_001}\'"]]}}]', "schema_violation", "1000000 characters"),
+    "half a character in a text": ('[{"values":[["\'\\ud800\'"]]}]', "schema_violation", "half a character"),
+    "half a character in a name": (f'[{SCAN},{{"project":["e.\\udfff"]}}]', "schema_violation", "half a character"),
+    "half a character in a key": (f'[{SCAN},{{"\\ud83d":1}}]', "schema_violation", "half a character"),
+    "a byte order mark": ("\ufeff[]", "not_json", ""),
+    "an infinite number": ('[{"values":[[-Infinity]]}]', "schema_violation", "-Infinity"),
+    "a number beyond a double": ('[{"values":[[1e999]]}]', "unsupported", "infinite"),
+    "key twice in a select list": (f'[{SCAN},{{"project":[{{"a":1,"a":2}}]}}]', "schema_violation", "'a' stands twice"),
+    "columns that double": (
+        f"[{','.join(DOUBLING)},{{\"scan\":\"t39\"}}]",
+        "unsupported",
+        "more than 4000 columns",
+    ),
+    "a name for its own query": ('[{"with":"t","steps":[{"scan":"t"}]},{"scan":"t"}]', "unknown_table", "no table 't'"),
     "not a number": ('[{"values":[[NaN]]}]', "schema_violation", "NaN"),
     "unknown operator": (f'[{SCAN},{{"select":["e.id"]}}]', "unknown_operator", "available: with, scan"),
     "unknown function": (f'[{SCAN},{{"filter":["equals","e.id",1]}}]', "unknown_operator", "'equals'"),

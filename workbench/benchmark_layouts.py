@@ -32,6 +32,9 @@ _HINT = (
 )
 
 
+SYNTHESIZED = "synthesized.json"  # beside databases that are made up
+
+
 @dataclass(frozen=True)
 class Root:
     """A folder in which databases are looked for; nothing outside `wall` is ever opened from it."""

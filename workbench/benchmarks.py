@@ -15,11 +15,19 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from workbench.benchmark_layouts import Root, Source, description_files, find_database, find_source
+from workbench.benchmark_layouts import (
+    SYNTHESIZED,
+    Root,
+    Source,
+    description_files,
+    find_database,
+    find_source,
+)
 from workbench.benchmark_rows import QUESTION_COLUMNS, Problem, find_columns, number_ids, question_row
 from workbench.errors import BenchmarkError
 from workbench.records import kind_of, read_json, read_records
 from workbench.schema import Schema, check_sqlite_file, read_descriptions
+from workbench.sqlite_source import with_stored_kinds
 
 _GOLD_DIALECTS = {"gold_sql": "sqlite", "gold_sql_postgres": "postgres", "gold_sql_mysql": "mysql"}
 
@@ -50,10 +58,15 @@ class Benchmark:
         check_sqlite_file(path)
         return path
 
+    def database_names(self) -> list[str]:
+        """Every database that a question or tables.json names."""
+        return list(dict.fromkeys([*self.questions["db_id"], *self._tables]))
+
     def schema(self, db_id: str) -> Schema:
         """The schema as the database file has it, with what tables.json and database_description/ say beside it.
 
-        Where the contents are absent, tables.json alone. Raises BenchmarkError where there is neither.
+        Columns know the kind of their stored values, which plans for typed engines rest on. Where the contents are
+        absent, tables.json alone. Raises BenchmarkError where there is neither.
         """
         if db_id not in self._schemas:
             stated = Schema.from_tables_json(self._tables[db_id]) if db_id in self._tables else None
@@ -64,7 +77,7 @@ class Benchmark:
                     raise
                 schema = stated
             else:
-                schema = Schema.from_sqlite(path)
+                schema = with_stored_kinds(Schema.from_sqlite(path), path)
                 schema = schema.annotated(stated) if stated else schema
             self._schemas[db_id] = schema.described(read_descriptions(description_files(self._roots, db_id)))
         return self._schemas[db_id]
@@ -112,7 +125,7 @@ def _read(source: Source) -> Benchmark:
     where = {row["question_id"]: place for row, place in zip(rows, places, strict=True)}
     problems += _gold_problems(usable, where, source.engine_files)
     benchmark = Benchmark(
-        name=_name(source, records),
+        name=_name(source, records) + ("-synthesized" if _is_synthesized(source) else ""),
         path=source.base,
         questions=pl.DataFrame(usable, schema=QUESTION_COLUMNS),
         problems=problems,
@@ -233,6 +246,10 @@ def _name(source: Source, records: list[object]) -> str:
         return _slug(source.split if source.split.startswith("spider") else f"spider-{source.split}")
     folder = source.base.resolve().name
     return _slug(folder if source.is_only_split else f"{folder}-{source.split}")
+
+
+def _is_synthesized(source: Source) -> bool:
+    return any((root.folder / SYNTHESIZED).exists() for root in source.roots)
 
 
 def _slug(text: str) -> str:

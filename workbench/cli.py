@@ -1,10 +1,11 @@
 """The `workbench` command: one subcommand a step, each a thin call of the function of the same name.
 
-Bad input ends with one line on standard error and exit code 2; a traceback means a bug.
+Exit codes: 0, all that was asked for is done; 1, done but for engines or databases that could not be used, each named on
+a line of its own, and the same command tries those again; 2, nothing could be done, and one line on standard error says
+why. A traceback means a bug.
 """
 
 import contextlib
-import json
 import os
 import signal
 import sys
@@ -13,7 +14,9 @@ from pathlib import Path
 
 import click
 
-from workbench.errors import ConfigError, NotBuiltError, WorkbenchError
+from workbench.cli_options import chosen_engines, print_table, read_benchmark_or_warn
+from workbench.cli_plan import plan
+from workbench.errors import NotBuiltError, WorkbenchError
 
 
 class _Group(click.Group):
@@ -70,80 +73,46 @@ trust_option = click.option(
 json_option = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 
 
-def _names(value: str | None) -> list[str] | None:
-    from workbench.backends import BACKENDS
-
-    if value is None:
-        return None
-    chosen = [name.strip() for name in value.split(",") if name.strip()]
-    for name in chosen:
-        if name not in BACKENDS:
-            raise ConfigError(f"there is no engine {name!r}", hint=f"available: {', '.join(BACKENDS)}")
-    if not chosen:
-        raise ConfigError("no engine is named", hint=f"available: {', '.join(BACKENDS)}")
-    return chosen
-
-
-def _print_table(frame, is_json: bool = False) -> None:
-    if is_json:
-        click.echo(json.dumps(json.loads(frame.write_json()), ensure_ascii=False))
-        return
-    import polars as pl
-
-    with pl.Config(
-        tbl_rows=-1,
-        tbl_cols=-1,
-        tbl_width_chars=1000,
-        fmt_str_lengths=80,
-        tbl_hide_dataframe_shape=True,
-        tbl_hide_column_data_types=True,
-        tbl_formatting="MARKDOWN",
-    ):
-        click.echo(frame)
-
-
-def _benchmark(path: str, databases: str | None = None):
-    from workbench.benchmarks import read_benchmark
-
-    for given in (path, databases):
-        if given is not None and (not given.strip() or not given.isprintable()):
-            raise ConfigError(f"{given!a} is no path", hint="a folder, or `bundled`")
-    benchmark = read_benchmark(path, databases=databases)
-    for problem in benchmark.problems:
-        click.echo(f"workbench: warning: {problem.where}: {problem.what}", err=True)
-    return benchmark
-
-
 @main.command()
 @click.argument("action", type=click.Choice(["start", "stop", "status"]), default="status")
 @click.argument("names", nargs=-1, metavar="[NAME ...]")
 @json_option
 def engines(action: str, names: tuple[str, ...], is_json: bool) -> None:
     """List the engines, or start and stop embedded servers that outlive a command."""
+    from workbench.backends import BACKENDS
     from workbench.engines import engine_status, start_engines, stop_engines
 
-    chosen = _names(",".join(names)) if names else None
+    chosen = chosen_engines(",".join(names)) if names else None
     if action == "stop":
-        _print_table(stop_engines(chosen), is_json)
+        print_table(stop_engines(chosen), is_json)
         return
-    if action == "start":
-        start_engines(chosen)
-    _print_table(engine_status(chosen), is_json)
+    failed = start_engines(chosen) if action == "start" else {}
+    print_table(engine_status([name for name in chosen or BACKENDS if name not in failed]), is_json)
+    for reason in failed.values():
+        click.echo(f"workbench: {reason}", err=True)
+    if failed:
+        sys.exit(1)
 
 
 @main.command()
 @benchmark_option
 @databases_option
 @click.option("--engines", metavar="NAMES", help="Comma-separated; all by default.")
-@click.option("--synthesize", is_flag=True, help="Also make perturbed instances of the databases.")
+@click.option("--synthesize", is_flag=True, help="Make up small databases where the benchmark has none.")
 def prepare(benchmark: str, databases: str | None, engines: str | None, synthesize: bool) -> None:
     """Read a benchmark and copy its databases into the engines, exactly."""
     from workbench.backends import BACKENDS
     from workbench.migrate import prepare as prepare_
 
     if synthesize:
-        raise NotBuiltError("--synthesize is not built yet", hint="leave it out")
-    done = prepare_(_benchmark(benchmark, databases), _names(engines) or list(BACKENDS))
+        from workbench.synthesize import synthesize as synthesize_
+
+        folder, coverage = synthesize_(read_benchmark_or_warn(benchmark, databases))
+        for db_id, found in coverage.items():
+            click.echo(f"{db_id}: made up; {found.informative} of {found.queries} gold queries find something in it")
+        click.echo(f"made-up databases: --databases {folder}")
+        databases = str(folder)
+    done = prepare_(read_benchmark_or_warn(benchmark, databases), chosen_engines(engines) or list(BACKENDS))
     click.echo(done)
     if done.unavailable or done.failed:
         sys.exit(1)
@@ -177,7 +146,13 @@ def import_(
 
     every = [*files, *more]
     names = import_predictions(
-        run, _benchmark(benchmark, databases), every, model=model, engine=engine, params_b=params_b, weights=weights
+        run,
+        read_benchmark_or_warn(benchmark, databases),
+        every,
+        model=model,
+        engine=engine,
+        params_b=params_b,
+        weights=weights,
     )
     click.echo(f"{len(every)} files imported: {', '.join(names)}")
 
@@ -208,7 +183,16 @@ def generate(
     if target == "plan":
         raise NotBuiltError("the plan target is not built yet", hint="--target sql")
     model = checked(ModelConfig, {"name": name, "provider": "openai" if base_url else "simulated"}, "--model")
-    click.echo(generate_(run, _benchmark(benchmark), [model], _names(engines) or ["sqlite"], limit=limit, seed=seed))
+    click.echo(
+        generate_(
+            run,
+            read_benchmark_or_warn(benchmark),
+            [model],
+            chosen_engines(engines) or ["sqlite"],
+            limit=limit,
+            seed=seed,
+        )
+    )
 
 
 @main.command()
@@ -232,16 +216,19 @@ def score(
     from workbench.study import accuracy
 
     if explain is not None:
-        _print_table(explain_(run, explain), is_json)
+        print_table(explain_(run, explain), is_json)
         return
-    chosen = _names(engines)
+    chosen = chosen_engines(engines)
     limits = Limits(seconds=seconds) if seconds else None
-    click.echo(score_(run, chosen, limits), err=True)
+    done = score_(run, chosen, limits)
+    click.echo(done, err=True)
     if repeats:
         from workbench.timing import time_pairs
 
         click.echo(f"{time_pairs(run, chosen, repeats, limits).height} right pairs timed", err=True)
-    _print_table(accuracy(Run.open(run)), is_json)
+    print_table(accuracy(Run.open(run)), is_json)
+    if not done.is_whole:
+        sys.exit(1)
 
 
 def _results_options(command: Callable) -> Callable:
@@ -263,7 +250,7 @@ def study(name: str, run: str | None, published: bool, is_json: bool) -> None:
     from workbench.study import study as study_
 
     for each in names(name):
-        _print_table(study_(each, run, is_published=published), is_json)
+        print_table(study_(each, run, is_published=published), is_json)
 
 
 @main.command()
@@ -282,10 +269,17 @@ def figures(name: str, run: str | None, published: bool) -> None:
 @trust_option
 def run_(config: Path) -> None:
     """Run the notebooks for a configuration, from preparing databases to figures."""
+    from workbench.config import read_config
+    from workbench.results import Run
     from workbench.run_notebooks import run_config
+    from workbench.score import is_whole
 
-    for path in run_config(config):
+    given = read_config(config)
+    for path in run_config(given):
         click.echo(path)
+    if not is_whole(Run.open(given.run)):
+        click.echo("workbench: not all could be judged; the same command tries the rest again", err=True)
+        sys.exit(1)
 
 
 def _not_built(name: str, help_text: str) -> None:
@@ -295,7 +289,7 @@ def _not_built(name: str, help_text: str) -> None:
         raise NotBuiltError(f"`workbench {name}` is not built yet", hint="see README for what is")
 
 
-_not_built("plan", "Convert, show and check query plans.")
+main.add_command(plan)
 _not_built("inspect", "Look at single questions of a run.")
 _not_built("train", "Fine-tune a model.")
 

@@ -27,27 +27,33 @@ def engine_status(names: Sequence[str] | None = None) -> pl.DataFrame:
     rows = []
     for name in names or BACKENDS:
         backend = get_backend(name)
-        found = backend.find()
-        row = {"engine": name, "found": found}
-        if found is None:
-            row["problem"] = f"absent; to get it: {backend.how_to_get}"
-        else:
-            row["is_running"] = backend.is_running()
-            try:
+        row = {"engine": name}
+        try:
+            row["found"] = backend.find()
+            if row["found"] is None:
+                row["problem"] = f"absent; to get it: {backend.how_to_get}"
+            else:
+                row["is_running"] = backend.is_running()
                 row["version"] = _version(backend)
-            except EngineError as error:
-                row["problem"] = str(error)
+        except EngineError as error:
+            row["problem"] = str(error)
         rows.append(row)
     return pl.DataFrame(rows, schema=_COLUMNS)
 
 
-def start_engines(names: Sequence[str] | None = None) -> None:
-    """Start embedded servers so that they stay until `stop_engines`. EngineError for one that cannot be."""
+def start_engines(names: Sequence[str] | None = None) -> dict[str, str]:
+    """Start embedded servers so that they stay until `stop_engines`; engine -> why, for those that cannot be started."""
+    failed = {}
     for name in names or BACKENDS:
         backend = get_backend(name)
-        backend.start()
+        try:
+            backend.start()
+        except EngineError as error:
+            failed[name] = str(error)
+            continue
         backend.pin(True)
         backend.stop()
+    return failed
 
 
 def stop_engines(names: Sequence[str] | None = None) -> pl.DataFrame:

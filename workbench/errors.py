@@ -20,7 +20,8 @@ class WorkbenchError(Exception):
         text = f"{self.where}: {self.what}" if self.where is not None else self.what
         if self.hint:
             text += f" ({self.hint})"
-        return " ".join(text.split())  # one line, whatever was quoted into it
+        text = " ".join(text.split())  # one line, whatever was quoted into it
+        return text.encode("utf-8", "backslashreplace").decode()  # lone surrogates could not be printed
 
 
 class BenchmarkError(WorkbenchError):

@@ -21,13 +21,13 @@ from typing import Self
 import pyarrow as pa
 
 from workbench import paths
-from workbench.backends import BACKENDS, get_backend
+from workbench.backends import BACKENDS, disk, get_backend
 from workbench.backends.base import Backend, Execution, Limits, Session
 from workbench.errors import BenchmarkError, EngineError, MigrationError
 from workbench.faults import kill_point
 from workbench.gate import check_select, examine
 from workbench.result_table import ResultTable
-from workbench.results import content_hash, write_whole
+from workbench.results import content_hash, write_cached
 from workbench.sqlite_source import database_hash
 
 __all__ = ["Executor", "Statement", "check_select"]
@@ -74,7 +74,7 @@ class Executor:
 
     versions: engine -> its own version string. unavailable: engine -> why it cannot be used, from the start or since it
     failed for good. unprepared: (engine, db_id) -> why the database is not in the engine. Statements for either get no
-    execution.
+    execution. unstored: why a result could not be cached, None if all were; such results have no key.
     """
 
     def __init__(self, engines: Iterable[str], limits: Limits | None = None, sessions: int | None = None):
@@ -84,6 +84,7 @@ class Executor:
         self.versions: dict[str, str] = {}
         self.unavailable: dict[str, str] = {}
         self.unprepared: dict[tuple[str, str], str] = {}
+        self.unstored: str | None = None
         self._engines: dict[str, _Engine] = {}
         self._timeouts: dict[str, Execution] = {}  # not stored, but not waited for twice either
         self._is_ending = False
@@ -141,8 +142,9 @@ class Executor:
     def _start(self, name: str) -> None:
         backend = get_backend(name)
         try:
-            backend.start()
-            self.versions[name] = backend.version()
+            with disk.explained(name, backend.folder(), EngineError):
+                backend.start()
+                self.versions[name] = backend.version()
         except EngineError as error:
             self.unavailable[name] = str(error)
             return
@@ -196,7 +198,13 @@ class Executor:
         kill_point("result-before-flush")
         if execution.status == "timeout" and not self._is_ending:
             self._timeouts[key] = replace(execution, is_cached=True)
-        return execution if execution.status in NOT_STORED else _store(key, execution)
+        if execution.status in NOT_STORED:
+            return execution
+        reason = _store(key, execution)
+        if reason is not None:
+            self.unstored = self.unstored or reason
+            return execution
+        return replace(execution, key=key)
 
     def run_now(self, statement: Statement) -> Execution | None:
         """Run one statement in this thread, whatever is stored, and store nothing; None where it cannot be run."""
@@ -215,9 +223,10 @@ class Executor:
             return None
         engine = self._engines[name]
         try:
-            database = ensure_database(engine.backend, statement.sqlite_path, statement.db_id)
-            with engine.session() as session:
-                return session.run(database, statement.sql, self.limits)
+            with disk.explained(name, engine.backend.folder(), EngineError, statement.db_id):
+                database = ensure_database(engine.backend, statement.sqlite_path, statement.db_id)
+                with engine.session() as session:
+                    return session.run(database, statement.sql, self.limits)
         except EngineError as error:
             self.unavailable[name] = str(error)
         except (MigrationError, BenchmarkError) as error:
@@ -226,7 +235,7 @@ class Executor:
 
 
 def _file(key: str) -> Path:
-    return paths.cache_dir("executions", key[:2]) / f"{key}.arrow"
+    return paths.cache_path("executions", key[:2], f"{key}.arrow")
 
 
 def _load(key: str) -> Execution | None:
@@ -244,10 +253,12 @@ def _load(key: str) -> Execution | None:
     return Execution(**about, table=table, key=key, is_cached=True)
 
 
-def _store(key: str, execution: Execution) -> Execution:
-    """Keep an outcome: an Arrow stream that says in its metadata what happened, and its SHA-256 behind it."""
+def _store(key: str, execution: Execution) -> str | None:
+    """Keep an outcome: an Arrow stream that says in its metadata what happened, and its SHA-256 behind it.
+
+    Why it could not be kept, None if it was.
+    """
     about = {name: getattr(execution, name) for name in ("status", "message", "seconds")}
     table = execution.table or ResultTable.from_rows((), ())
     body = table.to_bytes({DESCRIPTION: json.dumps(about).encode()})
-    write_whole(_file(key), body + hashlib.sha256(body).digest())
-    return replace(execution, key=key)
+    return write_cached(_file(key), body + hashlib.sha256(body).digest())

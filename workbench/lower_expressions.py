@@ -272,7 +272,8 @@ class Expressions:
 
     def _format(self, e: Call) -> Expression:
         form = e.args[0]
-        found = re.fullmatch(r"([^%]*)%\.(\d+)f([^%]*)", form.value or "") if isinstance(form, Literal) else None
+        template = form.value if isinstance(form, Literal) and isinstance(form.value, str) else ""
+        found = re.fullmatch(r"([^%]*)%\.(\d+)f([^%]*)", template)
         if found is None or len(e.args) != 2:
             raise UnsupportedError("format of other than one %.nf outside SQLite")
         before, digits, after = found.groups()

@@ -17,7 +17,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from weakref import WeakSet
 
@@ -25,7 +25,7 @@ import polars as pl
 import pyarrow as pa
 
 from workbench import paths
-from workbench.backends import get_backend
+from workbench.backends import disk, get_backend
 from workbench.backends.base import Backend, without_paths
 from workbench.checksums import Checksum, difference
 from workbench.column_types import PlannedTable, plan_table, read_batches
@@ -61,7 +61,8 @@ def prepare(benchmark, engines: Iterable[str], databases: Sequence[str] | None =
     for name in engines:
         backend = get_backend(name)
         try:
-            backend.start()
+            with disk.explained(name, backend.folder(), EngineError):
+                backend.start()
             try:
                 with ThreadPoolExecutor(_DATABASES) as pool:
                     tasks = pool.map(lambda db_id, backend=backend: _prepare_one(backend, benchmark, db_id), wanted)
@@ -87,9 +88,10 @@ def ensure_database(backend: Backend, sqlite_path: str | Path, db_id: str) -> st
     path = Path(sqlite_path).resolve()
     if backend.reads_in_place:
         return str(path)
-    name = database_name(path, db_id)
-    if not backend.has(name):
-        _copy_once(backend, path, db_id, name)
+    with disk.explained(backend.name, backend.folder(), MigrationError, db_id):
+        name = database_name(path, db_id)
+        if not backend.has(name):
+            _copy_once(backend, path, db_id, name)
     return name
 
 
@@ -118,11 +120,20 @@ def _prepare_one(backend: Backend, benchmark, db_id: str) -> pl.DataFrame | str:
             return pl.DataFrame(schema=REPORT_COLUMNS)
         name = ensure_database(backend, path, db_id)
         report = _report_file(backend, name)
-        if not report.exists():  # the copy is there, what was said about it is not: say it again
+        if _read_report(report) is None:  # the copy is there, what was said about it is not: say it again
+            report.unlink(missing_ok=True)
             _copy_once(backend, path, db_id, name)
         return pl.read_parquet(report)
     except (BenchmarkError, MigrationError) as error:
         return str(error)
+
+
+def _read_report(file: Path) -> pl.DataFrame | None:
+    """A copy's part of the report; None if it is missing or damaged."""
+    try:
+        return pl.read_parquet(file)
+    except (pl.exceptions.PolarsError, OSError):
+        return None
 
 
 def _copy_once(backend: Backend, path: Path, db_id: str, name: str) -> None:
@@ -136,8 +147,7 @@ def _copy_once(backend: Backend, path: Path, db_id: str, name: str) -> None:
             return
         before = database_hash(path)
         mark("loading")
-        working = backend.create(name)
-        try:
+        with _whole_or_not_at_all(backend, name, db_id) as working:
             tables, others = _copy(backend, path, working)
             if database_hash(path) != before:
                 raise MigrationError("the file changed while it was copied", where=path)
@@ -145,9 +155,22 @@ def _copy_once(backend: Backend, path: Path, db_id: str, name: str) -> None:
             frame.write_parquet(report.with_suffix(".new"))
             report.with_suffix(".new").replace(report)
             backend.publish(working, name)
-        except BaseException:
+
+
+@contextmanager
+def _whole_or_not_at_all(backend: Backend, name: str, db_id: str) -> Iterator[str]:
+    """A database to load into, dropped if that fails; what failed is explained before its remains are out of the way."""
+    with disk.explained(backend.name, backend.folder(), MigrationError, db_id):
+        working = backend.create(name)
+    try:
+        with disk.explained(backend.name, backend.folder(), MigrationError, db_id):
+            yield working
+    except BaseException:
+        with suppress(
+            EngineError
+        ):  # its server has gone too: the mark at the lock stays, and whoever comes next drops it
             backend.drop(working)
-            raise
+        raise
 
 
 def _copy(backend: Backend, path: Path, working: str) -> tuple[list[PlannedTable], list[tuple[str, str]]]:

@@ -60,9 +60,13 @@ def programs_dir() -> Path:
     return path
 
 
+def cache_path(*parts: str) -> Path:
+    """A place in the cache, whether anything is there or not. Everything in it can be deleted and comes back."""
+    return Path(os.environ.get("WORKBENCH_CACHE") or root() / ".cache" / "workbench").resolve().joinpath(*parts)
+
+
 def cache_dir(*parts: str) -> Path:
-    """A folder of the cache, made if it is not there. Everything in it can be deleted and comes back."""
-    base = Path(os.environ.get("WORKBENCH_CACHE") or root() / ".cache" / "workbench").resolve()
-    path = base.joinpath(*parts)
+    """A folder of the cache, made if it is not there."""
+    path = cache_path(*parts)
     path.mkdir(parents=True, exist_ok=True)
     return path

@@ -36,6 +36,7 @@ from workbench.plan_functions import union_type
 from workbench.schema import Schema, Table
 
 JOINS = ("inner", "left", "right", "full", "cross", "semi", "anti")
+MAX_COLUMNS = 4000  # of a join; SQLite gives 2000, and sub-pipelines joined with themselves would double without end
 SET_OPERATIONS = ("union", "intersect", "except")
 
 
@@ -205,6 +206,8 @@ class Join(Relation):
         if self.right.alias.lower() in taken:
             hint = f"taken: {', '.join(sorted(taken))}"
             raise PlanError("schema_violation", f"the alias {self.right.alias!r} is taken", hint=hint)
+        if len(self.left.fields) + len(self.right.fields) > MAX_COLUMNS:
+            raise PlanError("unsupported", f"a join of more than {MAX_COLUMNS} columns")
         check_no_aggregates(self.expressions, "a join's condition")
         self._check()
 
@@ -420,11 +423,32 @@ class Plan:
 
         return write_plan(self, is_versioned)
 
+    @classmethod
+    def from_reljson(cls, text: str | dict, schema: Schema) -> "Plan":
+        """The plan that Apache Calcite's RelJson states; raises PlanError as from_json does."""
+        from workbench.plan_from_reljson import read_reljson
+
+        return read_reljson(text, schema)
+
+    def to_reljson(self) -> str:
+        """The plan in Apache Calcite's RelJson; raises UnsupportedError, by name, for what that cannot hold."""
+        from workbench.plan_reljson import write_reljson
+
+        return write_reljson(self)
+
     def to_text(self) -> str:
         """The indented tree, the last operator first."""
         from workbench.plan_text import draw
 
         return draw(self)
+
+    def to_svg(self) -> str:
+        """The drawn tree, as an SVG document; notebooks show it for a plan by itself."""
+        from workbench.plan_svg import draw_svg
+
+        return draw_svg(self)
+
+    _repr_svg_ = to_svg
 
 
 def walk_relations(relation: Relation) -> Iterator[Relation]:

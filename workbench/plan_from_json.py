@@ -31,6 +31,7 @@ from workbench.plan import (
 )
 from workbench.plan_json import VERSION
 from workbench.read_plan_expressions import ExpressionReader, column_item_name, shown
+from workbench.records import clean_text
 from workbench.schema import Schema
 
 # operator word -> the further keys that it may have
@@ -43,14 +44,14 @@ OPERATORS: dict[str, tuple[str, ...]] = {
     "intersect_all": (), "except": (), "except_all": (), "as": ("names",),
 }  # fmt: skip
 MAX_DEPTH = 60  # of nested arrays and objects; the deepest gold plan has under 20
+MAX_LENGTH = 1_000_000  # characters; the longest gold plan has under 3000
 Definitions = dict[str, tuple[str, tuple[Field, ...]]]
 
 
 def read_plan(plan: str | list | dict, schema: Schema) -> Plan:
     """The plan of a text or an object; see Plan.from_json."""
     found = parse(plan) if isinstance(plan, str) else plan
-    if _depth(found) > MAX_DEPTH:
-        raise PlanError("schema_violation", f"nested deeper than {MAX_DEPTH} levels")
+    check_shape(found)
     if isinstance(found, dict) and "plan" in found:
         if found["plan"] != VERSION or set(found) != {"plan", "steps"}:
             raise PlanError("schema_violation", f"not a plan of version {VERSION}", hint='{"plan": 1, "steps": [...]}')
@@ -61,6 +62,8 @@ def read_plan(plan: str | list | dict, schema: Schema) -> Plan:
 def parse(text: str) -> object:
     """The one JSON value of a text; tells no JSON, JSON that stops short and JSON with something after it apart."""
     body = text.strip()
+    if len(body) > MAX_LENGTH:
+        raise PlanError("schema_violation", f"a plan of more than {MAX_LENGTH} characters")
     try:
         decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)
         found, end = decoder.raw_decode(body)
@@ -102,16 +105,19 @@ def _near(text: str, position: int) -> str:
     return f"near {text[max(0, position - 20) : position + 20]!r}"
 
 
-def _depth(value: object) -> int:
-    deepest, stack = 0, [(value, 1)]
+def check_shape(value: object, most: int = MAX_DEPTH) -> None:
+    """Refuse what is nested so deep that reading it could end the process, and text that no engine can be sent."""
+    stack = [(value, 1)]
     while stack:
         one, level = stack.pop()
-        deepest = max(deepest, level)
-        if level > MAX_DEPTH:
-            return level
-        if isinstance(one, list | dict):
-            stack += [(part, level + 1) for part in (one.values() if isinstance(one, dict) else one)]
-    return deepest
+        if level > most:
+            raise PlanError("schema_violation", f"nested deeper than {most} levels")
+        if isinstance(one, str) and clean_text(one) != one:
+            raise PlanError("schema_violation", f"half a character in {shown(one)}", hint="a lone surrogate is no text")
+        if isinstance(one, dict):
+            stack += [(part, level + 1) for part in (*one, *one.values())]
+        elif isinstance(one, list):
+            stack += [(part, level + 1) for part in one]
 
 
 class PlanReader:

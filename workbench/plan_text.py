@@ -78,7 +78,7 @@ def _lines(relation: Relation, depth: int) -> list[str]:
             lines += _lines(one.query, depth + 1)
         return lines + _lines(relation.input, depth)
     lines = ["  " * depth + operator_text(relation)]
-    for query in _queries(relation.expressions):
+    for query in queries(relation.expressions):
         lines += ["  " * (depth + 2) + "query:", *_lines(query, depth + 3)]
     for below in relation.inputs:
         lines += _lines(below, depth + 1)
@@ -192,7 +192,8 @@ def _key(key: SortKey) -> str:
     return f"{text(key.value)}{' desc' if key.is_descending else ''}{nulls}"
 
 
-def _queries(expressions: Iterable[Expression]) -> Iterable[Relation]:
+def queries(expressions: Iterable[Expression]) -> Iterable[Relation]:
+    """The queries inside expressions, in order."""
     for expression in expressions:
         for part in walk(expression):
             if isinstance(part, Subquery | InQuery | Exists):

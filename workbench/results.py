@@ -6,6 +6,7 @@ row carries `input_hash`, the hash of all that decides it: a rerun redoes exactl
 """
 
 import contextlib
+import errno
 import fcntl
 import io
 import json
@@ -127,6 +128,29 @@ TABLES: dict[str, dict[str, tuple[type[pl.DataType], str]]] = {
         "seconds_gold": (pl.List(_REAL), "wall time of execute and fetch of the gold, every repeat in order"),
         **_INPUT_HASH,
     },
+    "roundtrip": {
+        "run": _MODEL["run"],
+        "benchmark": (_TEXT, "name of the benchmark and split"),
+        "db_id": (_TEXT, "name of the database"),
+        "gold_sql": (_TEXT, "the benchmark's SQL for SQLite; each distinct one of a database once"),
+        "is_ordered": (_FLAG, "whether the gold asks for an order, which then must hold up to ties"),
+        "ambiguous": (_TEXT, "what shows that SQLite itself has several answers to the gold; null where nothing does"),
+        "plan": (_TEXT, "the gold's plan as compact JSON; null where it is refused"),
+        "plan_fault": (_TEXT, "why there is no plan, or which of SQL, JSON and RelJson does not lead back to it"),
+        "method": (_TEXT, "plan | transpile (sqlglot alone) | transpile repaired (names qualified, texts repaired)"),
+        "engine": (_TEXT, "engine that ran the SQL"),
+        "engine_version": (_TEXT, "the engine's own version string"),
+        "sql": (_TEXT, "the SQL that the method made for the engine; null where it refuses"),
+        "outcome": (
+            _TEXT,
+            "equal | different | error (did not run) | refused (no SQL) | gold_failed | ambiguous | not_judged",
+        ),
+        "reason": (_TEXT, "the outcome in words"),
+        "gold_rows": (_INT, "rows of gold's result on SQLite"),
+        "rows": (_INT, "rows of the engine's result"),
+        "gold_result": (_TEXT, "where the results differ: the first rows of gold's, a Python list of tuples"),
+        "result": (_TEXT, "where the results differ: the first rows of the engine's"),
+    },
     "portability": {
         "run": _MODEL["run"],
         "benchmark": (_TEXT, "name of the benchmark and split"),
@@ -189,7 +213,17 @@ def write_whole(path: Path, data: bytes, point: str | None = None) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-        raise ResultsError(f"cannot be written: {error.strerror or error}", where=path) from error
+        hint = "free space there and give the same command again" if error.errno == errno.ENOSPC else None
+        raise ResultsError(f"cannot be written: {error.strerror or error}", where=path, hint=hint) from error
+
+
+def write_cached(path: Path, data: bytes) -> str | None:
+    """Write a file that can be made again, so that the work goes on without it; why it could not be, else None."""
+    try:
+        write_whole(path, data)
+    except ResultsError as error:
+        return str(error)
+    return None
 
 
 class Run:

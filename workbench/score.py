@@ -25,21 +25,32 @@ from workbench.results import Run, content_hash, part_name
 from workbench.sqlite_source import database_hash
 
 SCORE_VERSION = 1  # raise when the same results would be judged differently
+NO_GOLD = "the question has no gold query"
 UNSETTLED = (None, "crashed")  # outcomes of a gold that say nothing on it: it is run again next time
 _MODEL_COLUMNS = ("model", "params_b", "weights", "regime", "is_simulated", "target", "dialect", "question_id", "db_id")
 
 
 @dataclass
 class Scored:
-    """What a step did. not_judged: rows without a verdict, tried again next time. unavailable: engine -> why."""
+    """What a step did.
+
+    not_judged: rows without a verdict, tried again next time. unavailable: engine -> why it could not be used.
+    unprepared: (engine, db_id) -> why the database is not in the engine. unstored: why results were not cached.
+    is_whole: whether every pair with a gold has a verdict.
+    """
 
     judged: int = 0
     kept: int = 0
     not_judged: int = 0
     unavailable: dict[str, str] = field(default_factory=dict)
+    unprepared: dict[tuple[str, str], str] = field(default_factory=dict)
+    unstored: str | None = None
+    is_whole: bool = True
 
     def __str__(self) -> str:
         absent = "".join(f"\n{engine} could not be used: {reason}" for engine, reason in self.unavailable.items())
+        absent += "".join(f"\n{db_id} is not in {engine}: {why}" for (engine, db_id), why in self.unprepared.items())
+        absent += f"\nresults will have to be run again, they were not cached: {self.unstored}" if self.unstored else ""
         unjudged = f", {self.not_judged} could not be judged" if self.not_judged else ""
         return f"{self.judged} rows judged, {self.kept} kept{unjudged}{absent}"
 
@@ -95,12 +106,18 @@ def score(run: Run | str | Path, engines: Sequence[str] | None = None, limits: L
         gold_engines = {engine: _gold_engine(engine, questions) for engine in engines}
         with Executor(list(dict.fromkeys([*engines, *gold_engines.values()])), limits) as executor:
             describe_run(run, engines=executor.versions, limits=asdict(limits))
-            done = Scored(unavailable=dict(executor.unavailable))
+            done = Scored(unavailable=executor.unavailable, unprepared=executor.unprepared)
             batches = _batches(generations, engines)
             for db_id, groups in track(batches, len(batches), "scoring"):
                 asked = questions.filter(pl.col("db_id") == db_id)
                 _Database(run, executor, limits, benchmark, db_id, asked, gold_engines).score(groups, done)
+            done.unstored = executor.unstored
     return done
+
+
+def is_whole(run: Run) -> bool:
+    """Whether every stored pair with a gold has a verdict."""
+    return run.table("scores").filter(pl.col("reason") != NO_GOLD, outcome="not_judged").is_empty()
 
 
 def benchmark_of(run: Run) -> Benchmark:
@@ -201,6 +218,7 @@ class _Database:
             )
             done.judged += verdict.outcome != "not_judged"
             done.not_judged += verdict.outcome == "not_judged"
+            done.is_whole &= verdict.outcome != "not_judged" or verdict.reason == NO_GOLD
         for part, pairs in parts.items():
             ids = [pair.question_id for pair in pairs]
             self.run.merge_part("executions", part, ids, executions[part])
@@ -307,7 +325,7 @@ class _Database:
         if self.missing:
             return self.missing
         if pair.gold["sql"] is None:
-            return "the question has no gold query"
+            return NO_GOLD
         for engine in (pair.engine, pair.gold["engine"]):
             if engine in self.executor.unavailable:
                 return f"{engine}: {self.executor.unavailable[engine]}"

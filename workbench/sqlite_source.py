@@ -7,18 +7,19 @@ are only looked at, and functions that could reach outside are off (`trusted_sch
 """
 
 import hashlib
+import json
 import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from string import ascii_lowercase, ascii_uppercase
 
 from workbench import paths
 from workbench.errors import BenchmarkError, MigrationError
-from workbench.results import content_hash, write_whole
-from workbench.schema import open_read_only
+from workbench.results import content_hash, write_cached
+from workbench.schema import Schema, open_read_only
 
 VALUE_BYTES = 256 * 2**20  # the largest single value read; a generated column could ask for any size
 _ASCII_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
@@ -93,15 +94,32 @@ def database_hash(path: str | Path) -> str:
     if not path.is_file():
         raise MigrationError("there is no such database file", where=path)
     files = [file for file in (path, *(_beside(path, suffix) for suffix in ("-wal", "-journal"))) if _size(file)]
-    note = paths.cache_dir("hashes") / content_hash([[str(file), *_stamp(file)] for file in files])
+    note = paths.cache_path("hashes") / content_hash([[str(file), *_stamp(file)] for file in files])
     if note.is_file() and len(known := note.read_text()) == 64:
         return known
     digest = hashlib.sha256()
     for file in files:
         with open(file, "rb") as stream:
             digest.update(hashlib.file_digest(stream, "sha256").digest())
-    write_whole(note, digest.hexdigest().encode())
+    write_cached(note, digest.hexdigest().encode())  # without it the file is read again next time
     return digest.hexdigest()
+
+
+def with_stored_kinds(schema: Schema, path: str | Path) -> Schema:
+    """`schema.with_stored_kinds(path)`, its scan of every table kept in the cache for as long as the file is the same."""
+    note = paths.cache_dir("kinds") / content_hash(database_hash(path), [table.name for table in schema.tables])
+    try:
+        kinds = json.loads(note.read_bytes())
+    except (FileNotFoundError, ValueError):
+        schema = schema.with_stored_kinds(path)
+        kinds = [[column.stored for column in table.columns] for table in schema.tables]
+        write_cached(note, json.dumps(kinds).encode())
+        return schema
+    tables = [
+        replace(table, columns=tuple(replace(one, stored=kind) for one, kind in zip(table.columns, found, strict=True)))
+        for table, found in zip(schema.tables, kinds, strict=True)
+    ]
+    return Schema(tuple(tables))
 
 
 def read_tables(connection: sqlite3.Connection) -> tuple[list[Table], list[tuple[str, str]]]:

@@ -36,7 +36,10 @@ class Limits:
     seconds: float = 30.0
     rows: int = 1_000_000
     bytes: int = 256 * 2**20  # of the fetched values
-    memory: int = 2 * 2**30  # of the engine's process, bytes, where the engine or its worker can be limited
+    # Bytes, of the process that runs a statement on SQLite, DuckDB and ClickHouse. The servers cannot be told it for one
+    # statement: the embedded ones hold to a fixed cap (PostgreSQL 3 GiB a process, MySQL 2 GiB a connection), a user's own
+    # server to its settings.
+    memory: int = 2 * 2**30
 
     def __post_init__(self) -> None:
         for name, most in {"seconds": 3600, "rows": 10**12, "bytes": 2**50, "memory": 2**50}.items():
@@ -97,6 +100,10 @@ class Backend:
         """How the engine would be started here ("embedded ...", "server at ..."), None if it is absent."""
         raise NotImplementedError
 
+    def folder(self) -> Path | None:
+        """The place in the cache of all its data; None where it keeps none here: in place, or a user's server."""
+        return None
+
     def start(self) -> None:
         """Make the engine usable by this process; a running embedded server is shared. EngineError if it cannot be."""
 
@@ -137,7 +144,7 @@ class Backend:
 def without_paths(message: str) -> str:
     """An engine's message in one line, each path of this host replaced by "<path>"."""
     text = " ".join(str(message).split())
-    roots = {str(paths.CHECKOUT), str(paths.root()), str(paths.cache_dir()), str(Path.home()), tempfile.gettempdir()}
+    roots = {str(paths.CHECKOUT), str(paths.root()), str(paths.cache_path()), str(Path.home()), tempfile.gettempdir()}
     for root in sorted(roots - {"/"}, key=len, reverse=True):
         text = re.sub(re.escape(root) + r"""(?:/[^\s"']*)?""", "<path>", text)
     return text

@@ -23,10 +23,11 @@ from pathlib import Path
 
 from workbench import paths
 from workbench.backends import clickhouse_server as server
-from workbench.backends.base import Backend, Session, without_paths
+from workbench.backends.base import Backend, Session
 from workbench.backends.clickhouse_errors import status_of
 from workbench.backends.confine import NONE, UNPRIVILEGED
-from workbench.backends.worker import Worker, WorkerGone
+from workbench.backends.seal import is_whole, seal
+from workbench.backends.worker import Worker, WorkerGone, begin
 from workbench.backends.worker_session import WorkerSession
 from workbench.errors import EngineError
 
@@ -62,12 +63,15 @@ class ClickHouseBackend(Backend):
             return None
         return f"embedded (chdb {importlib.metadata.version('chdb')})"
 
+    def folder(self) -> Path | None:
+        return None if server.dsn() else paths.cache_path("engines", self.name)
+
     def start(self) -> None:
         if self.find() is None:
             hint = "pip install clickhouse-connect" if server.dsn() else self.how_to_get
             raise EngineError("not installed", where=self.name, hint=hint)
         if server.dsn():
-            self._version = server.command("SELECT version()")
+            self._version = server.command("SELECT version()", server.CONNECT_WAIT)
         elif self._version is None:
             _tidy()
 
@@ -75,14 +79,14 @@ class ClickHouseBackend(Backend):
         """The engine's version and the settings that change what a statement means."""
         if self._version is None:
             with self._lock, private_folder() as scratch:
-                worker = start_worker(scratch)
+                worker = begin(lambda: start_worker(scratch), self.name)
                 self._version = worker.greeting[2]
                 worker.kill()
         settings = ", ".join(f"{name}={value}" for name, value in SEMANTICS.items())
         return f"{self._version} ({settings})"
 
     def has(self, database: str) -> bool:
-        return server.has(database) if server.dsn() else self.path(database).is_dir()
+        return server.has(database) if server.dsn() else is_whole(self.name, database, self.path(database))
 
     def create(self, database: str) -> str:
         if server.dsn():
@@ -102,6 +106,7 @@ class ClickHouseBackend(Backend):
             server.command(f"RENAME DATABASE {working} TO {database}")
             return
         _protect(self.path(working))
+        seal(self.name, database, self.path(working))
         self.drop(database)
         self.path(working).rename(self.path(database))
 
@@ -137,10 +142,8 @@ class ClickHouseBackend(Backend):
             return
         with self._lock:
             worker, users = self._loading.get(database, (None, 0))
-            try:
-                worker = worker or Worker(LOAD_SCRIPT, json.dumps({"site": site(), "folder": str(self.path(database))}))
-            except (WorkerGone, TimeoutError, OSError) as error:
-                raise EngineError(f"no process to load with: {without_paths(error)}", where=self.name) from error
+            options = json.dumps({"site": site(), "folder": str(self.path(database))})
+            worker = worker or begin(lambda: Worker(LOAD_SCRIPT, options), self.name)
             self._loading[database] = worker, users + 1
         try:
             yield worker

@@ -71,27 +71,26 @@ class Loader:
         ready = list(itertools.islice(rows, AHEAD))
         with self._worker.turn:
             self._worker.send(["insert", f"INSERT INTO {self._name(table)} ({columns})"])
+            sent = 0
             try:
-                self._send_stream(rows.schema, itertools.chain(ready, rows))
+                sent = self._send_stream(rows.schema, itertools.chain(ready, rows))
             finally:
                 self._worker.send(b"")
                 error = self._answer()
         if error:
             raise LoadError(error)
+        arrived = self._ask(f"SELECT count() FROM {self._name(table)}")
+        if arrived < sent:  # chdb 4.4 says nothing of what fails in its writing threads, but keeps count of it
+            last = "SELECT last_error_message FROM system.errors ORDER BY last_error_time DESC LIMIT 1"
+            raise LoadError(self._ask(last) or f"{arrived} of {sent} rows have arrived")
 
     def read(self, table: PlannedTable) -> Iterator[pa.RecordBatch]:
         """The rows that the folder holds, in any order; columns in the plan's order."""
         columns = ", ".join(quote(column.engine_name) for column in table.columns)
-        with self._worker.turn:
-            self._worker.send(["read", f"SELECT {columns} FROM {self._name(table)}"])
-            while (answer := self._worker.receive(time.monotonic() + ANSWER_WAIT))[0] == "data":
-                with pa.ipc.open_stream(answer[1]) as reader:
-                    for batch in reader:
-                        parts = zip(batch.columns, table.schema, strict=True)
-                        arrays = [array.cast(field.type) for array, field in parts]
-                        yield pa.RecordBatch.from_arrays(arrays, schema=table.schema)
-        if answer[1]:
-            raise LoadError(_words(answer[1]))
+        for batch in self._read(f"SELECT {columns} FROM {self._name(table)}"):
+            parts = zip(batch.columns, table.schema, strict=True)
+            arrays = [array.cast(field.type) for array, field in parts]
+            yield pa.RecordBatch.from_arrays(arrays, schema=table.schema)
 
     def finish(self, table: PlannedTable) -> None:
         """Nothing is left to do: the sorting key is part of the table from the start."""
@@ -101,6 +100,20 @@ class Loader:
         for table in tables:
             if table.source.foreign_keys:
                 table.notes.append(f"{len(table.source.foreign_keys)} foreign keys left out: ClickHouse has none")
+
+    def _read(self, sql: str) -> Iterator[pa.RecordBatch]:
+        with self._worker.turn:
+            self._worker.send(["read", sql])
+            while (answer := self._worker.receive(time.monotonic() + ANSWER_WAIT))[0] == "data":
+                with pa.ipc.open_stream(answer[1]) as reader:
+                    yield from reader
+        if answer[1]:
+            raise LoadError(_words(answer[1]))
+
+    def _ask(self, sql: str) -> int | str | None:
+        """The one value that a query gives, a text decoded; None if it gives no row."""
+        values = [value for batch in self._read(sql) for value in batch.column(0).to_pylist()]
+        return next((value.decode() if isinstance(value, bytes) else value for value in values), None)
 
     def _create(self, table: PlannedTable) -> None:
         key = _sorting_key(table)
@@ -118,15 +131,18 @@ class Loader:
         order = ", ".join(quote(given[name]) for name in key)
         self._run(f"CREATE TABLE {self._name(table)} ({', '.join(columns)}) ENGINE = MergeTree ORDER BY ({order})")
 
-    def _send_stream(self, schema: pa.Schema, rows: Iterable[pa.RecordBatch]) -> None:
-        sink = io.BytesIO()
+    def _send_stream(self, schema: pa.Schema, rows: Iterable[pa.RecordBatch]) -> int:
+        """Send the batches, and say how many rows they have."""
+        sent, sink = 0, io.BytesIO()
         with pa.ipc.new_stream(sink, schema) as stream:
             for batch in rows:
                 stream.write_batch(batch)
+                sent += batch.num_rows
                 self._worker.send(sink.getvalue())
                 sink.seek(0)
                 sink.truncate()
         self._worker.send(sink.getvalue())
+        return sent
 
     def _name(self, table: PlannedTable) -> str:
         return f"{quote(self._database)}.{quote(table.engine_name)}"

@@ -1,19 +1,23 @@
 """ClickHouse as a server named by WORKBENCH_CLICKHOUSE_DSN, through `clickhouse-connect`.
 
-In: a DSN like clickhouse://user:password@host:8123 or https://...; its user may make and drop databases. Each copy is a
+In: a DSN like clickhouse://user:password@host:8123/ or https://...; its user may make and drop databases. Each copy is a
 database of that server. Statements run in readonly mode, where a server refuses table functions that reach outside, and
 INTO OUTFILE is no server's business; the caller's clock closes the connection and kills the query. The same calls work
-on `chdb:///folder`, which is how the tests run them; a real server has not been tried.
+on `chdb:///folder`, which is how the tests run them; of real servers one of version 18.16 has been tried, which is too old
+for the driver and is refused in its own words.
 """
 
 import contextlib
 import io
+import logging
+import math
 import os
 import re
 import threading
 import time
 import uuid
 from collections.abc import Iterator
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from workbench.backends import clickhouse_values
 from workbench.backends.base import Execution, Limits, Session, without_paths
@@ -22,36 +26,69 @@ from workbench.errors import EngineError
 from workbench.result_table import ResultTable
 
 DSN_VARIABLE = "WORKBENCH_CLICKHOUSE_DSN"
+SCHEMES = {"clickhouse": "http", "http": "http", "clickhouses": "https", "https": "https"}
+CONNECT_WAIT = 5  # seconds; also for a server's first answer
 KILL_AFTER = 0.5  # seconds over the limit
 READ_BYTES = 2**20
 CODE = re.compile(r"Code: (\d+)\. ")
 PREFIX = re.compile(r"^.*?DB::(?:Errno)?Exception: ", re.DOTALL)
+SUFFIX = re.compile(r"(?:, e\.what\(\) = [\w:]+)?(?: \(for url [^)]*\))?$")
 
 
 def dsn() -> str | None:
     return os.environ.get(DSN_VARIABLE) or None
 
 
+def given() -> dict:
+    """The user's DSN in parts, as the driver names them. Its text is never quoted: it may hold a password."""
+    text = dsn() or ""
+    if text.startswith("chdb:///"):
+        return {"dsn": text}
+    try:
+        parts = urlsplit(text)
+        rest = parts.path + parts.query + parts.fragment
+        if parts.scheme not in SCHEMES or not parts.hostname or "@" in rest or parts.fragment:
+            raise ValueError
+        query = {key: values[-1] for key, values in parse_qs(parts.query, strict_parsing=bool(parts.query)).items()}
+        if not query.keys() <= {"verify", "ca_cert"}:
+            raise ValueError
+        found = {"host": parts.hostname, "port": parts.port, "username": unquote(parts.username or "default")}
+    except ValueError:
+        hint = "like clickhouse://user:password@host:8123/ or https://..., also with ?verify=false or ?ca_cert=FILE"
+        raise EngineError("not a ClickHouse address", where=DSN_VARIABLE, hint=hint) from None
+    found |= {"password": unquote(parts.password or ""), "interface": SCHEMES[parts.scheme], **query}
+    return found | ({"database": unquote(parts.path[1:])} if parts.path.strip("/") else {})
+
+
 def place() -> str:
     """The server without its user and password."""
-    return re.sub(r"^\w+://(?:.*@)?([^/?]*).*$", r"\1", dsn() or "") or "this process"
+    parts = given()
+    port = f":{parts['port']}" if parts.get("port") else ""
+    return f"{parts['host']}{port}" if "host" in parts else "this process"
 
 
 def client(**options):
     """A connection. EngineError in one line, without the password."""
     import clickhouse_connect
 
+    logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())  # it would print what it also raises
+    fixed = {"autogenerate_session_id": False, "query_retries": 0, "connect_timeout": CONNECT_WAIT}
     try:
-        return clickhouse_connect.get_client(dsn=dsn(), autogenerate_session_id=False, query_retries=0, **options)
+        return clickhouse_connect.get_client(**given() | fixed | options)
+    except EngineError:
+        raise
     except Exception as error:  # noqa: BLE001 the driver raises its own, urllib3's and plain ones
-        raise EngineError(_words(error), where=f"clickhouse at {place()}", hint=f"see {DSN_VARIABLE}") from None
+        words = _words(error)
+        if "DB::" not in str(error) and not isinstance(_cause(error), OSError):
+            words = f"no answer of a ClickHouse server: {''.join(filter(str.isprintable, words))[:100]}"
+        raise EngineError(words, where=f"clickhouse at {place()}", hint=f"see {DSN_VARIABLE}") from None
 
 
-def command(sql: str) -> str:
+def command(sql: str, seconds: int = 60) -> str:
     """The owner's own statement; its answer as text."""
     from clickhouse_connect.driver.exceptions import ClickHouseError
 
-    with contextlib.closing(client()) as connection:
+    with contextlib.closing(client(send_receive_timeout=seconds)) as connection:
         try:
             return str(connection.command(sql))
         except ClickHouseError as error:
@@ -127,7 +164,7 @@ class ServerSession(Session):
         self._query: str | None = None
 
     def run(self, database: str, sql: str, limits: Limits) -> Execution:
-        connection = client(database=database, send_receive_timeout=limits.seconds + KILL_AFTER)
+        connection = client(database=database, send_receive_timeout=math.ceil(limits.seconds + KILL_AFTER))
         self._query = str(uuid.uuid4())
         started = time.monotonic()
         found: list[Execution] = []
@@ -197,7 +234,16 @@ def _rows(body, limits: Limits) -> tuple[list[str], list[tuple]]:
     return columns, rows
 
 
+def _cause(error: BaseException) -> BaseException:
+    """What the driver met underneath, where it was not a server's answer."""
+    while "DB::" not in str(error) and (error.__cause__ or error.__context__) is not None:
+        error = error.__cause__ or error.__context__
+    return error
+
+
 def _words(error: BaseException) -> str:
-    words = without_paths(PREFIX.sub("", str(error), count=1))
-    given = re.search(r"://[^:/@]*:([^@]+)@", dsn() or "")
-    return words.replace(given[1], "***") if given else words
+    """The server's words, or those of what the driver met underneath; without the password."""
+    cause = _cause(error)
+    words = without_paths(SUFFIX.sub("", PREFIX.sub("", str(cause), count=1))) or type(cause).__name__
+    password = given().get("password")
+    return words.replace(password, "***") if password else words

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from workbench import paths
 from workbench.backends.base import Backend, Session
+from workbench.backends.seal import is_whole, seal
 from workbench.backends.worker import Worker
 from workbench.backends.worker_session import WorkerSession
 from workbench.errors import EngineError
@@ -53,6 +54,9 @@ class DuckDBBackend(Backend):
             return None
         return f"library (duckdb {importlib.metadata.version('duckdb')})"
 
+    def folder(self) -> Path | None:
+        return paths.cache_path("engines", self.name)
+
     def start(self) -> None:
         if self.find() is None:
             raise EngineError("not installed", where=self.name, hint=self.how_to_get)
@@ -64,7 +68,7 @@ class DuckDBBackend(Backend):
             return connection.execute("SELECT version()").fetchone()[0].removeprefix("v")
 
     def has(self, database: str) -> bool:
-        return self.path(database).is_file()
+        return is_whole(self.name, database, self.path(database))
 
     def create(self, database: str) -> str:
         import duckdb
@@ -76,6 +80,7 @@ class DuckDBBackend(Backend):
 
     def publish(self, working: str, database: str) -> None:
         self.path(working).chmod(0o444)
+        seal(self.name, database, self.path(working))
         self.path(working).replace(self.path(database))
 
     def drop(self, database: str) -> None:

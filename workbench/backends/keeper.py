@@ -5,7 +5,8 @@ Run by path as a detached process of its own (see server.py), so it imports noth
     python -I keeper.py --folder F --home H --sockets S --stop 2 --death 3 [--user 65534] [--memory BYTES] -- SERVER ARGUMENT ...
 
 In: a folder with `users.lock` (each user process holds it shared), `start.lock` (held by whoever is starting), and the
-server's command line; H is the folder of its data, F itself or one elsewhere. Out: `keeper.json` while the server runs, `server.log`. The operating system frees a lock when
+server's command line; H is the folder of its data, F itself or one elsewhere. Out: `keeper.json` while the server runs, `server.log`, and on standard error
+how the server has ended by itself. The operating system frees a lock when
 its holder dies, however it dies, so a killed user is a user who has left. The server dies with its keeper (parent
 death signal), and what the server leaves behind when it is killed falls to the keeper (subreaper), which ends it.
 """
@@ -59,6 +60,11 @@ def launch(options: argparse.Namespace) -> subprocess.Popen:
     with open(os.path.join(options.folder, "server.log"), "ab") as log:
         streams = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
         return subprocess.Popen(options.command, cwd="/", preexec_fn=in_child, **streams, **user)  # noqa: PLW1509 no threads here
+
+
+def ended(code: int) -> str:
+    """How a process has ended, from its return code as subprocess gives it."""
+    return f"ended by signal {-code}" if code < 0 else f"ended with {code}"
 
 
 def orphans() -> list[int]:
@@ -146,6 +152,8 @@ def main() -> int:
         json.dump({"keeper": os.getpid(), "server": server.pid, "sockets": options.sockets}, file)
     os.replace(state + ".new", state)
     starting = keep(server, options, alive, stopping)
+    if server.poll() is not None:
+        print(f"the server {ended(server.poll())}", file=sys.stderr)
     end(server, options)
     shutil.rmtree(options.sockets, ignore_errors=True)
     if os.path.exists(state):

@@ -64,19 +64,28 @@ class MySQLBackend(Backend):
         program = find_program()
         return program and f"embedded ({'fetched' if program.root else 'PATH'}: mysqld {program.version})"
 
+    def folder(self) -> Path | None:
+        return None if self._dsn else paths.cache_path("engines", self.name)
+
     def start(self) -> None:
         with self._lock:
             if self._key is not None:
                 return
             if self.find() is None:
                 raise EngineError("not installed", where=self.name, hint=self.how_to_get)
-            if not self._dsn:
-                self._lease = server.acquire(recipe())
-            try:
-                self._check_server()
-            except BaseException:
-                self.stop()
-                raise
+            for is_last in (False, True):
+                if not self._dsn:
+                    self._lease = server.acquire(recipe())
+                try:
+                    self._check_server()
+                    break
+                except EngineError:
+                    self.stop()
+                    if is_last or self._dsn:  # else it was killed as it came up: once more
+                        raise
+                except BaseException:
+                    self.stop()
+                    raise
             owner = self._given().get("password") if self._dsn else self._lease.secret
             self._key = owner or _own_secret()
 
@@ -209,6 +218,8 @@ class MySQLBackend(Backend):
             parts = urlsplit(self._dsn)
             if parts.scheme not in ("mysql", "mysql+pymysql") or not (parts.hostname or parts.query):
                 raise ValueError
+            if parts.fragment or "@" in parts.path + parts.query:  # of a password that was not escaped
+                raise ValueError
             given = {"host": parts.hostname or "localhost", "port": parts.port or 3306}
             given |= {"user": unquote(parts.username or OWNER), "password": unquote(parts.password or "")}
             query = {key: values[-1] for key, values in parse_qs(parts.query, strict_parsing=bool(parts.query)).items()}
@@ -260,18 +271,21 @@ class MySQLBackend(Backend):
     def _ask(self, sql: str, parameters: tuple | None = None) -> list[tuple]:
         """Run the owner's own statement."""
         with self._lock:
-            if self._admin is None or not self._admin.open:
-                self._admin = self.connect()
-            try:
+            for is_last in (False, True):
                 try:
+                    if self._admin is None or not self._admin.open:
+                        self._admin = self.connect()
                     return ask(self._admin, sql, parameters)
                 except ServerError as error:
-                    if error.number not in LOST:
-                        raise
+                    is_lost = error.number in LOST
+                    failure = EngineError(without_paths(error), where=self.name)
+                    failure.__cause__ = error
+                except EngineError as error:
+                    is_lost, failure = True, error
+                if is_last or not (is_lost and self._key is not None):
+                    raise failure
                 self.revive()  # the server was killed: once more, on a connection of the next one
-                return ask(self._admin or self.connect(), sql, parameters)
-            except ServerError as error:
-                raise EngineError(without_paths(error), where=self.name) from error
+            raise AssertionError("unreachable")
 
     def _close_admin(self) -> None:
         if self._admin is not None and self._admin.open:

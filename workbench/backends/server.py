@@ -27,23 +27,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workbench import faults
-from workbench.backends import keeper
+from workbench.backends import disk, keeper
 from workbench.backends.base import without_paths
 from workbench.errors import EngineError
 
 UNPRIVILEGED = 65534  # "nobody": servers refuse root, and hostile SQL should not have it
 START_WAIT, LOCK_WAIT = 60.0, 180.0  # seconds; the second covers somebody else's first start
 SURROUNDINGS = (
-    "No space left",
     "Permission denied",
     "allocate memory",
     "shared memory",
     "semaphore",
     "Too many open files",
     "configuration",
-    "error number 28",  # no space left, as InnoDB says it
     "unknown variable",
 )
+KILLED = keeper.ended(-signal.SIGKILL)  # by somebody, or for want of memory
 
 _keepers: list[subprocess.Popen] = []  # those this process has started: its children until they end
 
@@ -83,15 +82,13 @@ class Lease:
 
 def acquire(recipe: Recipe) -> Lease:
     """Use the recipe's server: the running one, or a new one. EngineError with the server's last words."""
-    try:
+    with disk.explained(recipe.engine, recipe.folder, EngineError):
         recipe.folder.mkdir(parents=True, exist_ok=True)
         starting = _lock(recipe.folder / "start.lock", fcntl.LOCK_EX, recipe.engine)
         try:
             lease = _join(recipe)
         finally:
             os.close(starting)
-    except OSError as error:  # a full disk, a cache of another account
-        raise EngineError(without_paths(error), where=recipe.engine) from error
     faults.kill_point("server-up")
     return lease
 
@@ -202,16 +199,24 @@ def _serves(pid: int, data: Path) -> bool:
 
 
 def _start(recipe: Recipe) -> dict:
-    """Start a keeper with the server, making the data folder first. One that does not start is made anew, once."""
+    """Start a keeper with the server, making the data folder first.
+
+    A server that is killed meanwhile is started again, once; a data folder with which none starts is made anew, once.
+    """
     home = _home(recipe)
     binaries = _binaries(recipe, home)
     is_new = not ((home / "data").is_dir() and (recipe.folder / "secret").exists())
-    if not is_new:
+    for is_again in () if is_new else (False, True):
         try:
             return _serve(recipe, home, binaries)
         except EngineError as error:
-            if any(words in error.what for words in SURROUNDINGS):  # the data are not to blame
+            if disk.is_full(error.what, recipe.folder) or any(words in error.what for words in SURROUNDINGS):
+                raise  # the data are not to blame
+            if KILLED not in error.what:
+                break
+            if is_again:
                 raise
+            _clean(recipe)
     shutil.rmtree(home / "data", ignore_errors=is_new)  # copies only: they are made again when needed
     _initialise(recipe, home, binaries)
     return _serve(recipe, home, binaries)
@@ -223,27 +228,29 @@ def _initialise(recipe: Recipe, home: Path, binaries: Path) -> None:
         shutil.rmtree(remains)
     secret = secrets.token_hex(24)
     working = Path(tempfile.mkdtemp(prefix="data.new-", dir=home))
-    secret_file = working / "secret"
-    secret_file.touch(mode=0o600)
-    secret_file.write_text(secret)
-    (working / "data").mkdir(mode=0o700)
-    for path in (working, working / "data", secret_file):
-        _give(path)
-    done = subprocess.run(
-        recipe.initialise(binaries, working / "data", secret_file),
-        check=False, text=True, cwd="/", **_as_server_user(),
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-    (recipe.folder / "init.log").write_text(done.stdout)
-    if done.returncode:
-        shutil.rmtree(working)
-        raise EngineError(f"its data folder cannot be made: {_last_words(done.stdout)}", where=recipe.engine)
-    kept = recipe.folder / "secret"
-    kept.unlink(missing_ok=True)
-    kept.touch(mode=0o600)
-    kept.write_text(secret)
-    (working / "data").rename(home / "data")
-    shutil.rmtree(working)
+    try:
+        secret_file = working / "secret"
+        secret_file.touch(mode=0o600)
+        secret_file.write_text(secret)
+        (working / "data").mkdir(mode=0o700)
+        for path in (working, working / "data", secret_file):
+            _give(path)
+        done = subprocess.run(
+            recipe.initialise(binaries, working / "data", secret_file),
+            check=False, text=True, cwd="/", **_as_server_user(),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        if done.returncode:
+            words = _last_words(done.stdout) or keeper.ended(done.returncode)
+            with disk.explained(recipe.engine, recipe.folder, EngineError):  # before the remains go
+                raise EngineError(f"its data folder cannot be made: {words}", where=recipe.engine)
+        kept = recipe.folder / "secret"
+        kept.unlink(missing_ok=True)
+        kept.touch(mode=0o600)
+        kept.write_text(secret)
+        (working / "data").rename(home / "data")
+    finally:
+        shutil.rmtree(working, ignore_errors=True)
 
 
 def _serve(recipe: Recipe, home: Path, binaries: Path) -> dict:
@@ -269,19 +276,23 @@ def _serve(recipe: Recipe, home: Path, binaries: Path) -> dict:
         if recipe.is_ready(sockets, secret) and (recipe.folder / "keeper.json").exists():
             return json.loads((recipe.folder / "keeper.json").read_text())
         time.sleep(0.02)
-    if process.poll() is None:
+    is_late = process.poll() is None
+    if is_late:
         process.terminate()
         process.wait(keeper.STOP_WAIT + 15)
     shutil.rmtree(sockets, ignore_errors=True)
-    words = log.read_text(errors="replace") or (recipe.folder / "keeper.log").read_text(errors="replace")
-    raise EngineError(f"the server does not start: {_last_words(words)}", where=recipe.engine)
+    words = [_last_words(file.read_text(errors="replace")) for file in (log, recipe.folder / "keeper.log")]
+    last = f"no answer within {START_WAIT:.0f} s" if is_late else f"its keeper {keeper.ended(process.returncode)}"
+    how = "; ".join(filter(None, words)) or last
+    raise EngineError(f"the server does not start: {how}", where=recipe.engine)
 
 
 def _last_words(log: str) -> str:
-    lines = [line for line in log.splitlines() if line.strip()]
+    """The line of a log that says most; nothing of an empty one."""
+    lines = [line for line in log.splitlines() if line.strip() and "[System]" not in line]  # MySQL's steps
     loud = [line for line in lines if "FATAL" in line or "error:" in line]
     first = [line for line in lines if "[ERROR]" in line][:1]  # MySQL gives its reason first, then what follows from it
-    return without_paths((first or loud or lines or ["it said nothing"])[-1])
+    return without_paths((first or loud or lines or [""])[-1])
 
 
 def _as_server_user() -> dict:

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 from workbench.backends.base import Backend, Execution, Limits, Session, without_paths
-from workbench.backends.worker import Worker, WorkerGone
-from workbench.errors import BenchmarkError, EngineError
+from workbench.backends.worker import Worker, WorkerGone, begin
+from workbench.errors import BenchmarkError
 from workbench.result_table import ResultTable
 
 SCRIPT = Path(__file__).with_name("sqlite_worker.py")
@@ -70,11 +70,8 @@ class SQLiteSession(Session):
         self._worker: Worker | None = None
 
     def run(self, database: str, sql: str, limits: Limits) -> Execution:
-        try:
-            if self._worker is None:
-                self._worker = Worker(SCRIPT)
-        except (WorkerGone, TimeoutError, OSError) as error:
-            raise EngineError(f"no worker process: {error}", where="sqlite") from error
+        if self._worker is None:
+            self._worker = begin(lambda: Worker(SCRIPT), "sqlite")
         started = time.monotonic()
         rows: list[tuple] = []
         try:

@@ -11,18 +11,37 @@ import fcntl
 import marshal
 import os
 import select
+import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
+from workbench.backends.base import without_paths
+from workbench.backends.keeper import ended
+from workbench.errors import EngineError
+
 PIPE_BYTES = 2**20  # so that one side goes on while the other is at work; what Linux allows everybody
+STARTS = 5  # tries
+KILLED = ended(-signal.SIGKILL)  # by somebody, or for want of memory
 START_WAIT = 30.0  # seconds until a new worker must have said its first word
 
 
 class WorkerGone(Exception):
     """The worker ended by itself. str(error) says how."""
+
+
+def begin(start: Callable[[], "Worker"], engine: str) -> "Worker":
+    """A new worker; one that is killed as it starts is started again. EngineError if there is none to be had."""
+    for tries_left in reversed(range(STARTS)):
+        try:
+            return start()
+        except (WorkerGone, TimeoutError, OSError) as error:
+            if not (tries_left and KILLED in str(error)):
+                raise EngineError(f"no worker process: {without_paths(error)}", where=engine) from error
+    raise AssertionError("unreachable")
 
 
 class Worker:
@@ -97,7 +116,4 @@ class Worker:
             view = view[os.write(self._process.stdin.fileno(), view) :]
 
     def _gone(self) -> WorkerGone:
-        code = self._process.wait()
-        return WorkerGone(
-            f"the engine's process ended by signal {-code}" if code < 0 else f"the engine's process ended with {code}"
-        )
+        return WorkerGone(f"the engine's process {ended(self._process.wait())}")

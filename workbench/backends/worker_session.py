@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 
 from workbench.backends import wire
 from workbench.backends.base import Execution, Limits, Session, without_paths
-from workbench.backends.worker import Worker, WorkerGone
-from workbench.errors import BenchmarkError, EngineError
+from workbench.backends.worker import Worker, WorkerGone, begin
+from workbench.errors import BenchmarkError
 from workbench.result_table import ResultTable
 
 KILL_AFTER = 0.5  # seconds over the limit that a worker has to say so itself
@@ -36,11 +36,8 @@ class WorkerSession(Session):
         self._worker: Worker | None = None
 
     def run(self, database: str, sql: str, limits: Limits) -> Execution:
-        try:
-            if self._worker is None:
-                self._worker = self._start()
-        except (WorkerGone, TimeoutError, OSError) as error:
-            raise EngineError(f"no worker process: {without_paths(error)}", where=self._engine) from error
+        if self._worker is None:
+            self._worker = begin(self._start, self._engine)
         started = time.monotonic()
         rows: list[tuple] = []
         try:

@@ -8,7 +8,7 @@ from importlib import import_module
 from workbench.dialects.base import Dialect
 from workbench.errors import EngineError
 
-NAMES = ("sqlite", "postgres", "mysql", "clickhouse", "duckdb")
+NAMES = ("sqlite", "postgres", "mysql", "clickhouse", "duckdb", "snowflake", "bigquery")
 
 
 def get_dialect(name: str) -> type[Dialect]:

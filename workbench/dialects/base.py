@@ -122,8 +122,8 @@ class Dialect:
     def column(self, table: str | None, name: str) -> exp.Column:
         return exp.Column(this=self.identifier(name), table=self.identifier(table) if table else None)
 
-    def sql(self, tree: exp.Expr, is_pretty: bool = False) -> str:
-        return _writer(self.sqlglot)(pretty=is_pretty, dialect=self.sqlglot).generate(tree)
+    def sql(self, tree: exp.Expr, is_pretty: bool = False, **options: object) -> str:
+        return _writer(self.sqlglot)(pretty=is_pretty, dialect=self.sqlglot, **options).generate(tree)
 
     def write(self, value: Expression, names: Names) -> exp.Expr:
         """The SQL of an expression."""

@@ -175,7 +175,7 @@ class Postgres(TypedDialect):
         """The timestamp that a text and modifiers mean, NULL where the text is no time."""
         this, *modifiers = value.args
         if isinstance(this, Literal):  # "now": other constants are computed before
-            tree: exp.Expr = self.call("TIMEZONE", [exp.Literal.string("UTC"), self.call("NOW", [])])
+            tree: exp.Expr = self._now()
         else:
             text = self.write(this, names)
             whole = exp.Cast(this=text, to=exp.Var(this="TIMESTAMP"))
@@ -186,6 +186,9 @@ class Postgres(TypedDialect):
         for modifier in modifiers:
             tree = self._modified(tree, modifier.value.strip().lower())
         return tree
+
+    def _now(self) -> exp.Expr:
+        return self.call("TIMEZONE", [exp.Literal.string("UTC"), self.call("NOW", [])])
 
     def _modified(self, tree: exp.Expr, modifier: str) -> exp.Expr:
         if modifier.startswith("start of ") and modifier[9:] in ("day", "month", "year"):

@@ -1,0 +1,53 @@
+"""What the commands share: names of engines, benchmarks with their warnings, tables on the terminal."""
+
+import json
+
+import click
+
+from workbench.errors import ConfigError
+
+
+def chosen_engines(value: str | None) -> list[str] | None:
+    """The engines of a comma-separated option; None where it is not given."""
+    from workbench.backends import BACKENDS
+
+    if value is None:
+        return None
+    chosen = [name.strip() for name in value.split(",") if name.strip()]
+    for name in chosen:
+        if name not in BACKENDS:
+            raise ConfigError(f"there is no engine {name!r}", hint=f"available: {', '.join(BACKENDS)}")
+    if not chosen:
+        raise ConfigError("no engine is named", hint=f"available: {', '.join(BACKENDS)}")
+    return chosen
+
+
+def print_table(frame, is_json: bool = False) -> None:
+    if is_json:
+        click.echo(json.dumps(json.loads(frame.write_json()), ensure_ascii=False))
+        return
+    import polars as pl
+
+    with pl.Config(
+        tbl_rows=-1,
+        tbl_cols=-1,
+        tbl_width_chars=1000,
+        fmt_str_lengths=80,
+        tbl_hide_dataframe_shape=True,
+        tbl_hide_column_data_types=True,
+        tbl_formatting="MARKDOWN",
+    ):
+        click.echo(frame)
+
+
+def read_benchmark_or_warn(path: str, databases: str | None = None):
+    """A benchmark; what is wrong with single questions of it is said on standard error."""
+    from workbench.benchmarks import read_benchmark
+
+    for given in (path, databases):
+        if given is not None and (not given.strip() or not given.isprintable()):
+            raise ConfigError(f"{given!a} is no path", hint="a folder, or `bundled`")
+    benchmark = read_benchmark(path, databases=databases)
+    for problem in benchmark.problems:
+        click.echo(f"workbench: warning: {problem.where}: {problem.what}", err=True)
+    return benchmark
