@@ -63,8 +63,13 @@ class Rows:
 
 @dataclass(frozen=True)
 class Drawn:
+    """is_ordered: the plan's rows have one order, or ties of equal rows."""
+
     plan: Plan
     is_ordered: bool
+
+    def __repr__(self) -> str:
+        return self.plan.to_json()
 
 
 @dataclass
@@ -375,7 +380,8 @@ class Plans:
         if name == "count":
             return (() if make.chance(50) else (make.any(1).e,)), Value(Literal(0), "integer")
         if name == "string_agg":
-            return (make.textual(1).e,), Value(Literal(""), "text")
+            # SQLite 3.40 gives NULL for an empty text here
+            return (Call("||", (Literal("<"), make.textual(1).e)),), Value(Literal(""), "text")
         if name in ("min", "max"):
             value = make.value(make.pick(("integer", "text", "real", "date")), 1)
             return (value.e,), _plain(value)

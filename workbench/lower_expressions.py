@@ -399,6 +399,7 @@ class Expressions:
             args = (*args, Literal(","))
         if e.name in ("lag", "lead") and len(args) == 3:
             this, default = self.unified([args[0], args[2]])
+            this = Core("null", (), default.type) if this == NULL != default else this
             args, kind = (this, args[1], default), this.type
         kinds = {"row_number": "integer", "rank": "integer", "dense_rank": "integer", "ntile": "integer"}
         kinds |= {"percent_rank": "real", "cume_dist": "real"}

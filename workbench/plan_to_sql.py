@@ -416,6 +416,7 @@ class Writer:
             bounds[0] = exp.Literal.number(self.dialect.no_limit)
         if is_compound:
             select.query = select.query.copy()
+            _name_columns(select.query)
             _bound(select.query, order, *bounds)
             select = self._query(select.query, select.fields)
             return select
@@ -464,6 +465,19 @@ class Writer:
 
 def _unique(names: list[str]) -> list[str]:
     return [one.name for one in renamed([Field(None, name, "any") for name in names], "q")]
+
+
+def _name_columns(query: exp.Expr) -> None:
+    """Of several tables' columns ORDER BY finds only those that the first SELECT names."""
+    first = query
+    while isinstance(first, exp.SetOperation):
+        first = first.this
+    if first.args.get("joins"):
+        named = [
+            exp.Alias(this=one, alias=one.this.copy()) if isinstance(one, exp.Column) else one
+            for one in first.expressions
+        ]
+        first.set("expressions", named)
 
 
 def _bound(tree: exp.Expr, order: list[exp.Expr], limit: exp.Expr | None, offset: exp.Expr | None) -> None:
