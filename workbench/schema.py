@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from workbench import paths
 from workbench.errors import BenchmarkError
 from workbench.records import clean_text, decode_leniently, kind_of, read_bytes
 
@@ -228,7 +229,7 @@ def open_read_only(path: Path) -> sqlite3.Connection:
     # immutable: no locks and no -shm file, so that a read-only folder works; a write-ahead log must be read, though
     wal = path.with_name(path.name + "-wal")
     mode = "mode=ro" if wal.exists() and wal.stat().st_size else "mode=ro&immutable=1"
-    connection = sqlite3.connect(f"{path.resolve().as_uri()}?{mode}", uri=True)
+    connection = sqlite3.connect(f"{paths.real(path).as_uri()}?{mode}", uri=True)
     connection.text_factory = lambda data: data.decode("utf-8", errors="replace")
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
