@@ -241,12 +241,15 @@ def open_read_only(path: Path) -> sqlite3.Connection:
 
 
 def check_sqlite_file(path: Path) -> None:
-    """Raise BenchmarkError unless the file is there and begins as an SQLite database does."""
+    """Raise BenchmarkError unless the file is there, begins as an SQLite database does and is as long as it says.
+
+    SQLite itself reads NULL where a cut file's pages are missing (https://www.sqlite.org/fileformat.html, 1.3.7).
+    """
     if not path.is_file():
         raise BenchmarkError("is a folder" if path.is_dir() else "there is no such database file", where=path)
     try:
         with path.open("rb") as file:
-            head = file.read(64)
+            head = file.read(100)
     except OSError as fault:
         raise BenchmarkError(f"cannot be read: {fault.strerror}", where=path) from fault
     if not head:
@@ -254,6 +257,18 @@ def check_sqlite_file(path: Path) -> None:
     if not head.startswith(SQLITE_MAGIC):
         hint = "a Git LFS pointer: fetch the file itself" if head.startswith(b"version https://git-lfs") else None
         raise BenchmarkError("not an SQLite database", where=path, hint=hint)
+    size, whole = path.stat().st_size, _stated_size(head)
+    beside = [Path(f"{paths.real(path)}{end}") for end in ("-wal", "-journal")]  # they may hold what is not yet in it
+    if size < whole and not any(file.is_file() and file.stat().st_size for file in beside):
+        raise BenchmarkError(f"cut short: {size} of {whole} bytes", where=path, hint="copy or unpack it again")
+
+
+def _stated_size(head: bytes) -> int:
+    """Bytes of a database by its header, 0 where it does not say: after a writer that did not keep the page count."""
+    page, changes, pages, valid_for = (
+        int.from_bytes(head[at : at + n]) for at, n in ((16, 2), (24, 4), (28, 4), (92, 4))
+    )
+    return pages * (65536 if page == 1 else page) if changes == valid_for else 0
 
 
 def read_descriptions(files: list[Path]) -> dict[tuple[str, str], Column]:
