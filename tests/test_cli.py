@@ -20,6 +20,7 @@ QUESTIONS = [
     {"question_id": "b", "db_id": "pets", "question": "Which?", "SQL": "SELECT name FROM pet"},
 ]
 BIRD = {"0": "SELECT 1\t----- bird -----\tpets", "1": "SELECT 2\t----- bird -----\tpets"}
+PREDICTED = "provider: predictions, files: [PATH]"
 GOOD_CONFIG = "run: r\nbenchmark: bundled\nmodels: [{name: simulated-1b, provider: simulated}]\n"
 
 
@@ -64,6 +65,8 @@ PETS = ("--schema", "bench/databases/pets/pets.sqlite")
 BROKEN = {
     "no such benchmark": (None, None, ("prepare", "--benchmark", "nowhere"), "nowhere: there is no such file or folder"),
     "a folder without questions": ("x/readme.txt", "hello", ("prepare", "--benchmark", "x"), "x: no question file in this folder"),
+    "questions of no database": ("x/dev.json", '[{"db_id": "", "question": "q", "SQL": "x"}]', ("prepare", "--benchmark", "x"), "none of its 1 questions can be used; dev.json, position 0: no db_id"),
+    "blank questions": ("x/dev.json", '[{"db_id": "d", "question": "  ", "SQL": "x"}]', ("prepare", "--benchmark", "x"), "none of its 1 questions can be used; dev.json, position 0: no question"),
     "a zip not unpacked": ("x/dev.zip", b"PK\x03\x04", ("prepare", "--benchmark", "x"), "dev.zip is there but not unpacked"),
     "questions cut short": ("x/dev.json", '[{"question": "a"', ("prepare", "--benchmark", "x"), "dev.json: line 1: not JSON"),
     "questions in an object": ("x/dev.json", "{}", ("prepare", "--benchmark", "x"), "holds an object"),
@@ -188,6 +191,68 @@ def test_broken_input_is_one_line_and_exit_code_2(here, file, content, words, li
     said = [said for said in done.stderr.splitlines() if not said.startswith(("Usage:", "Try ", "workbench: warning"))]
     assert line in said[-1]
     assert len([each for each in said if each.strip()]) == 1, said
+    assert isinstance(done.exception, SystemExit)
+
+
+# Every place where a command takes a path.
+TAKES_A_PATH = {
+    "prepare": ("prepare", "--engines", "sqlite", "--benchmark", "{path}"),
+    "prepare --databases": ("prepare", "--engines", "sqlite", "--benchmark", "bench", "--databases", "{path}"),
+    "import": ("import", "--run", "r", "--predictions", "good.json", "--benchmark", "{path}"),
+    "import --predictions": (*IMPORT, "{path}"),
+    "import --run": ("import", "--benchmark", "bench", "--predictions", "good.json", "--run", "./{path}"),
+    "generate": ("generate", "--run", "r", "--model", "simulated-1b", "--benchmark", "{path}"),
+    "generate --run": ("generate", "--benchmark", "bench", "--model", "simulated-1b", "--run", "./{path}/r"),
+    "score --run": ("score", "--run", "./{path}"),
+    "study --run": ("study", "all", "--run", "./{path}"),
+    "figures --run": ("figures", "all", "--run", "./{path}"),
+    "run": ("run", "{path}"),
+    "plan show": ("plan", "show", "{path}", *PETS),
+    "plan show --schema": ("plan", "show", "SELECT 1", "--schema", "{path}"),
+    "plan show --svg": ("plan", "show", "SELECT 1", *PETS, "--svg", "{path}/x.svg"),
+    "plan convert": ("plan", "convert", "{path}", *PETS, "--output", "o"),
+    "plan convert --schema": ("plan", "convert", "good.json", "--output", "o", "--schema", "{path}"),
+    "plan convert --output": ("plan", "convert", "good.json", *PETS, "--output", "{path}/o"),
+    "plan roundtrip": ("plan", "roundtrip", "{path}"),
+    "plan roundtrip --run": ("plan", "roundtrip", "bench", "--run", "./{path}/r"),
+}
+# Paths of which the system says no in its different ways.
+BAD_PATHS = {
+    "a loop of links": "loop",
+    "below a loop": "loop/x",
+    "below a file": "good.json/x",
+    "too long": "x" * 300,
+    "too long in all": "/".join(["x" * 200] * 30),
+}
+
+
+@pytest.mark.parametrize("path", BAD_PATHS.values(), ids=BAD_PATHS)
+@pytest.mark.parametrize("words", TAKES_A_PATH.values(), ids=TAKES_A_PATH)
+def test_a_path_that_cannot_be_is_one_line(here, words, path):
+    (here / "loop").symlink_to("loop")
+    done = workbench(*(word.format(path=path) for word in words))
+    assert done.exit_code == 2, (done.output, done.exception)
+    said = [line for line in done.stderr.splitlines() if line.startswith("workbench: ")]
+    assert said and said[-1] == done.stderr.splitlines()[-1], done.stderr
+    assert isinstance(done.exception, SystemExit)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        GOOD_CONFIG.replace("bundled", "PATH"),
+        GOOD_CONFIG.replace("bundled", "bench\ndatabases: PATH"),
+        GOOD_CONFIG.replace("run: r", "run: PATH").replace("bundled", "bench"),
+        GOOD_CONFIG.replace("bundled", "bench").replace("name: simulated-1b, provider: simulated", PREDICTED),
+    ],
+    ids=["benchmark", "databases", "run", "files"],
+)
+@pytest.mark.parametrize("path", BAD_PATHS.values(), ids=BAD_PATHS)
+def test_a_configs_path_that_cannot_be_is_one_line(here, config, path):
+    (here / "loop").symlink_to("loop")
+    (here / "c.yaml").write_text(config.replace("PATH", json.dumps(f"./{path}/r")))
+    done = workbench("run", "c.yaml")
+    assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1), (done.output, done.exception)
     assert isinstance(done.exception, SystemExit)
 
 

@@ -535,7 +535,7 @@ def test_killed_copy_leaves_nothing_and_comes_back_whole(postgres, tmp_path):
     command = [sys.executable, "-c", code, str(path)]
     name = migrate.database_name(path, "killed")
     doomed = os.environ | {"WORKBENCH_KILL_POINT": "migration-half-loaded"}
-    killed = subprocess.run(command, cwd=REPOSITORY, env=doomed, timeout=60, check=False)
+    killed = subprocess.run(command, cwd=REPOSITORY, env=doomed, timeout=300, check=False)
     assert killed.returncode == -signal.SIGKILL
     assert not postgres.has(name) and len(loading(postgres)) == 1
     other = get_backend("postgres")  # whoever comes next, for whatever database, cleans up
@@ -543,7 +543,7 @@ def test_killed_copy_leaves_nothing_and_comes_back_whole(postgres, tmp_path):
     migrate.ensure_database(other, build(tmp_path / "o.sqlite", "CREATE TABLE t (a INT)"), "other")
     other.stop()
     assert loading(postgres) == []
-    subprocess.run(command, cwd=REPOSITORY, check=True, timeout=60)
+    subprocess.run(command, cwd=REPOSITORY, check=True, timeout=300)
     assert postgres.has(name) and loading(postgres) == []
     migrate.verify_copy(postgres, name, path)
     assert [fetch(postgres, name, f"SELECT count(*) FROM t{n}") for n in range(5)] == [[(5000,)]] * 5

@@ -13,10 +13,12 @@ the schemas and databases lie, and the layout's name. Nothing is read here but t
 """
 
 import difflib
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from workbench import paths
 from workbench.errors import BenchmarkError
 from workbench.records import RECORD_SUFFIXES
 
@@ -139,8 +141,8 @@ def question_splits(folder: Path) -> dict[str, tuple[Path, ...]]:
 def is_inside(path: Path, wall: Path) -> bool:
     """Whether a path, with its links followed, lies in the folder `wall`."""
     try:
-        return path.resolve(strict=True).is_relative_to(wall.resolve())
-    except (OSError, RuntimeError, ValueError):  # RuntimeError: a loop of links, before Python 3.13
+        return Path(os.path.realpath(path, strict=True)).is_relative_to(paths.real(wall))
+    except (OSError, ValueError):
         return False
 
 

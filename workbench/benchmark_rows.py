@@ -96,7 +96,8 @@ def question_row(record: object, columns: dict[str, str], place: str, problems: 
         else:
             row[name] = value
     for name in ("db_id", "question"):
-        if row[name] is None and record.get(columns[name]) is None:
+        value = record.get(columns[name])
+        if value is None or (isinstance(value, str) and row[name] is None):
             problems.append(Problem(place, f"no {columns[name]}; left out"))
     reason = check_db_id(row["db_id"]) if row["db_id"] else None
     if reason:

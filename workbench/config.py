@@ -141,7 +141,7 @@ def read_config(path: str | Path) -> Config:
     if not isinstance(data, dict):
         raise ConfigError("is not a mapping of keys to values", where=path, hint="needed: run, benchmark, models")
     config = checked(Config, data, path)
-    base = path.resolve().parent
+    base = paths.real(path).parent
     return config.model_copy(
         update={
             "benchmark": config.benchmark if config.benchmark == "bundled" else str(base / config.benchmark),

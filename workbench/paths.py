@@ -15,9 +15,19 @@ CHECKOUT = PACKAGE.parent
 NOTEBOOKS = CHECKOUT / "notebooks"
 
 
+def real(path: str | Path) -> Path:
+    """The absolute path, its links followed. `Path.resolve` before Python 3.13 ends with RuntimeError at a loop of links;
+    here it stays, so that whoever opens the path says what is wrong with it. ConfigError for what no path can hold.
+    """
+    try:
+        return Path(os.path.realpath(path))
+    except ValueError as error:  # a NUL
+        raise ConfigError(f"{str(path)[:60]!a} is no path: {error}") from error
+
+
 def root() -> Path:
     """The folder that holds results/ and figures/."""
-    return Path(os.environ.get("WORKBENCH_ROOT") or CHECKOUT).resolve()
+    return real(os.environ.get("WORKBENCH_ROOT") or CHECKOUT)
 
 
 def results_dir() -> Path:
@@ -34,7 +44,7 @@ def run_dir(run: str | Path) -> Path:
     text = str(run)
     if os.sep not in text and text not in (".", ".."):
         return results_dir() / check_name(text, "a run")
-    path = Path(text).resolve()
+    path = real(text)
     check_name(path.name, "a run")
     return path
 
@@ -62,7 +72,7 @@ def programs_dir() -> Path:
 
 def cache_path(*parts: str) -> Path:
     """A place in the cache, whether anything is there or not. Everything in it can be deleted and comes back."""
-    return Path(os.environ.get("WORKBENCH_CACHE") or root() / ".cache" / "workbench").resolve().joinpath(*parts)
+    return real(os.environ.get("WORKBENCH_CACHE") or root() / ".cache" / "workbench").joinpath(*parts)
 
 
 def cache_dir(*parts: str) -> Path:

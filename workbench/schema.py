@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from workbench import paths
 from workbench.errors import BenchmarkError
 from workbench.records import clean_text, decode_leniently, kind_of, read_bytes
 
@@ -228,7 +229,7 @@ def open_read_only(path: Path) -> sqlite3.Connection:
     # immutable: no locks and no -shm file, so that a read-only folder works; a write-ahead log must be read, though
     wal = path.with_name(path.name + "-wal")
     mode = "mode=ro" if wal.exists() and wal.stat().st_size else "mode=ro&immutable=1"
-    connection = sqlite3.connect(f"{path.resolve().as_uri()}?{mode}", uri=True)
+    connection = sqlite3.connect(f"{paths.real(path).as_uri()}?{mode}", uri=True)
     connection.text_factory = lambda data: data.decode("utf-8", errors="replace")
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
@@ -240,12 +241,15 @@ def open_read_only(path: Path) -> sqlite3.Connection:
 
 
 def check_sqlite_file(path: Path) -> None:
-    """Raise BenchmarkError unless the file is there and begins as an SQLite database does."""
+    """Raise BenchmarkError unless the file is there, begins as an SQLite database does and is as long as it says.
+
+    SQLite itself reads NULL where a cut file's pages are missing (https://www.sqlite.org/fileformat.html, 1.3.7).
+    """
     if not path.is_file():
         raise BenchmarkError("is a folder" if path.is_dir() else "there is no such database file", where=path)
     try:
         with path.open("rb") as file:
-            head = file.read(64)
+            head = file.read(100)
     except OSError as fault:
         raise BenchmarkError(f"cannot be read: {fault.strerror}", where=path) from fault
     if not head:
@@ -253,6 +257,18 @@ def check_sqlite_file(path: Path) -> None:
     if not head.startswith(SQLITE_MAGIC):
         hint = "a Git LFS pointer: fetch the file itself" if head.startswith(b"version https://git-lfs") else None
         raise BenchmarkError("not an SQLite database", where=path, hint=hint)
+    size, whole = path.stat().st_size, _stated_size(head)
+    beside = [Path(f"{paths.real(path)}{end}") for end in ("-wal", "-journal")]  # they may hold what is not yet in it
+    if size < whole and not any(file.is_file() and file.stat().st_size for file in beside):
+        raise BenchmarkError(f"cut short: {size} of {whole} bytes", where=path, hint="copy or unpack it again")
+
+
+def _stated_size(head: bytes) -> int:
+    """Bytes of a database by its header, 0 where it does not say: after a writer that did not keep the page count."""
+    page, changes, pages, valid_for = (
+        int.from_bytes(head[at : at + n]) for at, n in ((16, 2), (24, 4), (28, 4), (92, 4))
+    )
+    return pages * (65536 if page == 1 else page) if changes == valid_for else 0
 
 
 def read_descriptions(files: list[Path]) -> dict[tuple[str, str], Column]:

@@ -72,7 +72,7 @@ def uri(path: Path) -> str:
     -journal file, so it is asked for only where neither holds anything.
     """
     is_settled = not any(_size(_beside(path, suffix)) for suffix in ("-wal", "-journal"))
-    return f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if is_settled else ''}"
+    return f"{paths.real(path).as_uri()}?mode=ro{'&immutable=1' if is_settled else ''}"
 
 
 @contextmanager
@@ -90,7 +90,7 @@ def connect(path: Path) -> Iterator[sqlite3.Connection]:
 
 def database_hash(path: str | Path) -> str:
     """A hash of a database's bytes, journals beside it included; kept in the cache until a size, time or file changes."""
-    path = Path(path).resolve()
+    path = paths.real(path)
     if not path.is_file():
         raise MigrationError("there is no such database file", where=path)
     files = [file for file in (path, *(_beside(path, suffix) for suffix in ("-wal", "-journal"))) if _size(file)]
