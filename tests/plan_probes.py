@@ -319,4 +319,22 @@ PLANS = {
         {"scan": "dept"}, {"window": {"n": ["count", {"order": [["asc", 1]], "frame": ["groups", "unbounded preceding", "current row"]}]}},
     ],
     "nulls beside reals in values": [{"values": [[None], [1.5]], "names": ["x"]}, {"project": [{"y": ["+", "x", 1]}]}],
+    "a union of columns of one name, read on": [
+        {"scan": "dept", "as": "a"}, {"cross_join": "dept", "as": "b"}, {"project": ["a.id", "b.id"]},
+        {"union": [{"scan": "emp"}, {"project": ["emp.id", "emp.dept_id"]}]}, {"filter": [">", "b.id", "a.id"]},
+    ],
+    "a union of joined tables, sorted": [
+        {"scan": "dept", "as": "a"}, {"cross_join": "dept", "as": "b"}, {"project": ["a.city", "b.dname"]},
+        {"union_all": [{"scan": "emp"}, {"project": ["emp.name", "emp.code"]}]}, {"sort": ["b.dname desc", "a.city"], "limit": 3},
+    ],
+    "a union of columns of one name, sorted": [
+        {"scan": "dept", "as": "a"}, {"cross_join": "dept", "as": "b"}, {"project": ["a.id", "b.id"]},
+        {"union": [{"scan": "emp"}, {"project": ["emp.id", "emp.dept_id"]}]}, {"sort": ["b.id desc", "a.id"], "limit": 4},
+    ],
+    "a null before other nulls and a number": [
+        {"values": [[None], [None], [3]], "names": ["x"]}, {"sort": ["x"]}, {"project": [{"y": ["+", "x", 1]}]},
+    ],
+    "lag of a null with a default": [
+        {"scan": "dept"}, {"window": {"v": ["lag", None, 1, "dept.id", {"order": ["dept.id"]}]}},
+    ],
 }  # fmt: skip
