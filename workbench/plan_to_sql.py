@@ -159,7 +159,7 @@ class Writer:
         if select.query is not None:
             own = [one.name.lower() for one in select.fields]
             wanted = [name.lower() for name in names]
-            if wanted in (own, _unique(own)):
+            if own == wanted or (self.dialect.has_unique_names and _unique(own) == wanted):
                 return select.query
             select = self.wrap(select, names=[one.name for one in renamed(select.fields, "q")])
         if self._is_sorted_by_old_names(select, names):
@@ -445,16 +445,11 @@ class Writer:
         left, right = (self._side(part, side) for part, side in ((left, "left"), (right, "right")))
         if node.kind == "intersect" and not self.dialect.is_native and isinstance(left.query, exp.Union | exp.Except):
             left = self.wrap(left)  # elsewhere INTERSECT binds tighter than what stands before it
-        # the first SELECT's names are the columns' to whoever reads them
-        names = [_unique([one.name for one in left.fields]), [one.name for one in right.fields]]
-        trees = [self.finish(part, given) for part, given in zip((left, right), names, strict=True)]
+        trees = [self.finish(part, [one.name for one in part.fields]) for part in (left, right)]
         tree = _SET_KINDS[node.kind](this=trees[0], expression=trees[1], distinct=not node.is_all)
         if node.is_all and node.kind != "union":
             raise UnsupportedError(f"{node.kind} all", where=self.dialect.name)
-        select = self._query(tree, node.fields)
-        pairs = zip(node.fields, names[0], strict=True)
-        select.names = {one.key: self.dialect.column(None, name) for one, name in pairs}
-        return select
+        return self._query(tree, node.fields)
 
     def _side(self, select: Select, side: str) -> Select:
         """A side of a set operation: SQLite takes no brackets, order or limit there, and groups to the left."""
