@@ -331,6 +331,14 @@ PLANS = {
         {"scan": "dept", "as": "a"}, {"cross_join": "dept", "as": "b"}, {"project": ["a.id", "b.id"]},
         {"union": [{"scan": "emp"}, {"project": ["emp.id", "emp.dept_id"]}]}, {"sort": ["b.id desc", "a.id"], "limit": 4},
     ],
+    "a window's filter by an aggregate": [
+        {"scan": "emp"}, {"aggregate": {"n": ["count"]}, "by": ["emp.dept_id"]},
+        {"window": {"s": ["sum", "n", {"where": [">", "n", 1], "order": ["emp.dept_id"]}]}},
+    ],
+    "values with a named sub-pipeline": [
+        {"with": "w", "steps": [{"scan": "dept"}, {"aggregate": {"n": ["count"]}}]},
+        {"values": [[[{"scan": "w"}]], [1]], "names": ["column1"]},
+    ],
     "a null before other nulls and a number": [
         {"values": [[None], [None], [3]], "names": ["x"]}, {"sort": ["x"]}, {"project": [{"y": ["+", "x", 1]}]},
     ],

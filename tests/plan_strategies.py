@@ -177,7 +177,7 @@ class Plans:
                 on = Call("and", (on, self.expressions(both, outer, False).condition(1).e))
         relation = Join(rows.relation, right.relation, kind, on)
         if kind in ("semi", "anti"):
-            return replace(rows, relation=relation)
+            return replace(rows, relation=relation, is_ordered=False)
         return Rows(relation, both, size=rows.size * right.size)
 
     def _equality(self, left: list[Value], right: list[Value], make: Expressions) -> Expression | None:

@@ -247,6 +247,8 @@ class Writer:
                 names = tuple(wanted)  # elsewhere VALUES does not call its columns column1, column2, ...
             parts.append(exp.CTE(this=tree, alias=self._alias(definition.name, names)))
         tree = self.query(node.input, outer)
+        if isinstance(tree, exp.Values):  # which takes no WITH
+            tree = self.wrap(self._query(tree, node.input.fields)).tree([exp.Star()])
         tree.set("with_", exp.With(expressions=parts, recursive=is_recursive or None))
         return self._query(tree, node.fields)
 
@@ -368,7 +370,10 @@ class Writer:
 
     def visit_window(self, node: Window, outer: Names | None) -> Select:
         select = self.ready(self.visit(node.input, outer), Stage.WINDOW, node.expressions)
-        if any(tree.find(exp.Window) for tree in select.read_by(node.expressions)):
+        filters = tuple(item.value.where for item in node.items if item.value.where is not None)
+        is_computed = any(not isinstance(tree, exp.Column) for tree in select.read_by(filters))
+        is_refused = is_computed and not self.dialect.is_native  # PostgreSQL takes no aggregate in a window's FILTER
+        if is_refused or any(tree.find(exp.Window) for tree in select.read_by(node.expressions)):
             select = self.wrap(select)
         for item in node.items:
             select.names[item.field.key] = self.write(item.value, select, outer)
