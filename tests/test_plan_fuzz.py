@@ -26,7 +26,7 @@ from workbench.schema import Schema
 
 MINUTES = float(os.environ.get("WORKBENCH_FUZZ_MINUTES", "0"))
 DATABASES = 4
-EXAMPLES = 250 if not MINUTES else 1000  # plans a database
+EXAMPLES = 150 if not MINUTES else 500  # plans a database
 NOT_YET = {  # engine -> what fuzzing still finds there; such an engine is only looked at alone
     "mysql": "frames outside the partition, text columns of recursion, NULL order in windows",
     "clickhouse": "unions of integers of several widths, NULLs in last_value",
