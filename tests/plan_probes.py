@@ -280,6 +280,8 @@ QUERIES = {
     "column of a mixed union": "SELECT LENGTH(a.city) FROM (SELECT city, id FROM dept UNION SELECT id, id FROM emp) a ORDER BY a.id, a.city",
     "number of a union in a text": "SELECT x <> 2.5, x > 1, x || '' FROM (SELECT salary AS x FROM emp UNION SELECT 0.5)",
     "difference of a union beside numbers": "SELECT x + 1, x = 1000 FROM (SELECT id AS x FROM dept UNION SELECT salary FROM emp)",
+    "dates beside texts that are numbers": "SELECT id, hired > '2020', hired BETWEEN '2019' AND '2020', hired = '2019-05-01', hired < code, hired >= '2020-01-01', "
+    "hired > STRFTIME('%Y', hired), hired >= DATE(hired, 'start of month'), hired IN ('2020', '2020-05-15'), '2020' < hired FROM emp",
     "arg_max by a null": "SELECT dept_id, hired, MAX(NULL) FROM emp WHERE id < 2 GROUP BY dept_id",
 }  # fmt: skip
 
