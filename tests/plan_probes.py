@@ -127,6 +127,8 @@ QUERIES = {
     "and in or": "SELECT id FROM emp WHERE (dept_id = 1 OR bonus > 5) AND (salary > 1000 OR name = 'Bob')",
     "division and modulo": "SELECT 7 / 2, 7 / 2.0, 1 / 0, 5 % 0, -7 / 2, -7 % 3, bonus / 3 FROM emp",
     "affinity of columns": "SELECT a = 1, a = '1', b = 1, b > 0, a < 'a', +b = 1, a IN (1), '1' IN (a) FROM loose",
+    "numbers and texts read as text": "SELECT COALESCE(dept_id, 'none') || '!', LENGTH(IFNULL(bonus, '')) FROM emp",
+    "numbers and texts beside a word": "SELECT id FROM emp WHERE IFNULL(bonus, '') <> '' AND IFNULL(salary, 'x') = 'x'",
     "affinity through from": "SELECT b = 1 FROM (SELECT b, a FROM loose)",
     "texts in a column of another type": "SELECT n FROM odd WHERE flag = 'F' OR year = '2001' OR rate > 1.7 OR n = '3'",
     "sums of a decimal column": "SELECT SUM(rate), AVG(n), rate * 2, n / 2 FROM odd",

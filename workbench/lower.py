@@ -11,6 +11,7 @@ from dataclasses import replace
 from workbench.core_functions import Core, TypedAggregation
 from workbench.errors import UnsupportedError
 from workbench.lower_expressions import Expressions, Scope
+from workbench.lower_mixed import refuse_mixed
 from workbench.lower_values import NUMBERS, folded, real, text
 from workbench.plan import (
     Aggregate,
@@ -37,6 +38,7 @@ Rewrite = Callable[[Aggregate], Aggregate]
 
 def lower(relation: Relation, aggregate_rewrites: tuple[Rewrite, ...] = ()) -> Relation:
     """The whole plan's root, lowered. aggregate_rewrites: what is done to each lowered grouping."""
+    refuse_mixed(relation)
     return Lowering(aggregate_rewrites).relation(relation, [])
 
 
