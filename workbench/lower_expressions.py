@@ -100,7 +100,8 @@ class Expressions:
                 found = scope[key]
                 if found.type == "null":
                     return NULL  # a column of nothing but NULL has another type on each engine
-                return Column(found.alias, found.name, _held_type(found), e.affinity, e.collation, e.is_outer)
+                kind = _held_type(found)
+                return Column(found.alias, found.name, kind, e.affinity, e.collation, e.is_outer, found.largest)
         raise UnsupportedError(f"the column {e.text} of a query around this one")
 
     # comparison
