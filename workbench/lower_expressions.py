@@ -400,7 +400,8 @@ class Expressions:
             args = (*args, Literal(","))
         if e.name in ("lag", "lead") and len(args) == 3:
             this, default = self.unified([args[0], args[2]])
-            args, kind = (this, args[1], default), this.type
+            kind = _type([this, default])
+            args = (this if this.type == kind else Core("null", (), kind), args[1], default)
         kinds = {"row_number": "integer", "rank": "integer", "dense_rank": "integer", "ntile": "integer"}
         kinds |= {"percent_rank": "real", "cume_dist": "real"}
         where = self.condition(e.where) if e.where is not None else None

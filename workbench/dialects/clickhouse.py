@@ -19,6 +19,7 @@ from workbench.dialects.joined_queries import JoinedQueries, key_of
 from workbench.dialects.typed import NUMBER, may_be_wide, regex_of_glob
 from workbench.errors import UnsupportedError
 from workbench.lower_correlated import lift_queries
+from workbench.lower_signs import with_signed_integers
 from workbench.lower_values import lower_bound, real
 from workbench.plan import As, Join, Relation, With, walk_relations
 from workbench.plan_expressions import (
@@ -68,12 +69,12 @@ class ClickHouse(JoinedQueries):
     null_order = "last"
     has_values = False
     has_unique_names = True
-    rewrites = (lift_queries, _without_recursive_union)
+    rewrites = (lift_queries, with_signed_integers, _without_recursive_union)
     columns_hide_aliases = True
     types: ClassVar = {"integer": "Int64", "real": "Float64", "text": "String", "wide": "Int128"}
     functions: ClassVar = JoinedQueries.functions | {
         "char_length": "lengthUTF8", "replace": "replaceAll", "percent_rank": "percent_rank", "cume_dist": "cume_dist",
-        "nullable": "toNullable", "lower": "LOWER", "fold": "LOWER", "upper": "UPPER",
+        "nullable": "toNullable", "signed": "toInt64", "lower": "LOWER", "fold": "LOWER", "upper": "UPPER",
     }  # fmt: skip
 
     def write_literal(self, value: Literal, names: Names) -> exp.Expr:
@@ -85,6 +86,9 @@ class ClickHouse(JoinedQueries):
     def cast(self, tree: exp.Expr, kind: str) -> exp.Expr:
         """CAST of NULL would be an error."""
         return self.call(_CONVERSIONS[kind], [tree])
+
+    def core_null(self, value: Core, names: Names) -> exp.Expr:
+        return exp.Cast(this=exp.Null(), to=exp.Var(this=f"Nullable({self.types[value.type]})"))
 
     # conditions are numbers
 
@@ -122,6 +126,15 @@ class ClickHouse(JoinedQueries):
         if not isinstance(escape[0], Literal):
             raise UnsupportedError("LIKE with a computed escape", where=self.name)
         return exp.Escape(this=tree, expression=exp.Literal.string(_lower(escape[0].value)))
+
+    def core_in(self, value: Core, names: Names) -> exp.Expr:
+        """IN passes over NULLs of its list."""
+        this, *items = value.args
+        if all(map(self._is_full, items)):
+            return super().core_in(value, names)
+        return self.write(
+            Core("or", tuple(Core("compare", (this, one), "condition", "=") for one in items), "condition"), names
+        )
 
     def core_glob(self, value: Core, names: Names) -> exp.Expr:
         this, pattern = value.args
@@ -368,7 +381,14 @@ class ClickHouse(JoinedQueries):
             raise UnsupportedError("a distance in a window's RANGE", where=self.name)
         if value.name in ("lag", "lead", "nth_value"):
             value = replace(value, args=(Core("nullable", value.args[:1], value.args[0].type), *value.args[1:]))
-        return super().write_over(value, names)
+        tree = super().write_over(value, names)
+        if value.name != "string_agg" or (self._is_full(value.args[0]) and value.where is frame is None):
+            return tree
+        count = super().write_over(
+            replace(value, name="count", args=value.args[:1]), names
+        )  # of nothing it would be ''
+        has_some = exp.GT(this=count, expression=exp.Literal.number(0))
+        return exp.Case(ifs=[exp.If(this=has_some, true=tree)])
 
     def _aggregate_call(self, name: str, args: tuple, is_distinct: bool, names: Names) -> exp.Expr:
         if (
@@ -378,6 +398,8 @@ class ClickHouse(JoinedQueries):
             and not may_be_wide(args[0])
         ):
             args = (Core("wide", args, "integer"),)  # a sum of 64 bits wraps around
+        if name in ("first_value", "last_value") and not self._is_full(args[0]):  # plain ones pass over NULL
+            return self.call(f"{name}_respect_nulls", [self.write(args[0], names)])
         if name != "string_agg":
             return super()._aggregate_call(name, args, is_distinct, names)
         this, *separator = args
