@@ -100,7 +100,8 @@ class Expressions:
                 found = scope[key]
                 if found.type == "null":
                     return NULL  # a column of nothing but NULL has another type on each engine
-                return Column(found.alias, found.name, _held_type(found), e.affinity, e.collation, e.is_outer)
+                kind = _held_type(found)
+                return Column(found.alias, found.name, kind, e.affinity, e.collation, e.is_outer, found.largest)
         raise UnsupportedError(f"the column {e.text} of a query around this one")
 
     # comparison
@@ -421,8 +422,8 @@ class Expressions:
             args = (*args, Literal(","))
         if e.name in ("lag", "lead") and len(args) == 3:
             this, default = self.unified([args[0], args[2]])
-            this = Core("null", (), default.type) if this == NULL != default else this
-            args, kind = (this, args[1], default), this.type
+            kind = _type([this, default])
+            args = (this if this.type == kind else Core("null", (), kind), args[1], default)
         kinds = {"row_number": "integer", "rank": "integer", "dense_rank": "integer", "ntile": "integer"}
         kinds |= {"percent_rank": "real", "cume_dist": "real"}
         where = self.condition(e.where) if e.where is not None else None
