@@ -282,6 +282,8 @@ QUERIES = {
     "column of a mixed union": "SELECT LENGTH(a.city) FROM (SELECT city, id FROM dept UNION SELECT id, id FROM emp) a ORDER BY a.id, a.city",
     "number of a union in a text": "SELECT x <> 2.5, x > 1, x || '' FROM (SELECT salary AS x FROM emp UNION SELECT 0.5)",
     "difference of a union beside numbers": "SELECT x + 1, x = 1000 FROM (SELECT id AS x FROM dept UNION SELECT salary FROM emp)",
+    "dates beside texts that are numbers": "SELECT id, hired > '2020', hired BETWEEN '2019' AND '2020', hired = '2019-05-01', hired < code, hired >= '2020-01-01', "
+    "hired > STRFTIME('%Y', hired), hired >= DATE(hired, 'start of month'), hired IN ('2020', '2020-05-15'), '2020' < hired FROM emp",
     "arg_max by a null": "SELECT dept_id, hired, MAX(NULL) FROM emp WHERE id < 2 GROUP BY dept_id",
 }  # fmt: skip
 
@@ -321,4 +323,30 @@ PLANS = {
         {"scan": "dept"}, {"window": {"n": ["count", {"order": [["asc", 1]], "frame": ["groups", "unbounded preceding", "current row"]}]}},
     ],
     "nulls beside reals in values": [{"values": [[None], [1.5]], "names": ["x"]}, {"project": [{"y": ["+", "x", 1]}]}],
+    "a union of columns of one name, read on": [
+        {"scan": "dept", "as": "a"}, {"cross_join": "dept", "as": "b"}, {"project": ["a.id", "b.id"]},
+        {"union": [{"scan": "emp"}, {"project": ["emp.id", "emp.dept_id"]}]}, {"filter": [">", "b.id", "a.id"]},
+    ],
+    "a union of joined tables, sorted": [
+        {"scan": "dept", "as": "a"}, {"cross_join": "dept", "as": "b"}, {"project": ["a.city", "b.dname"]},
+        {"union_all": [{"scan": "emp"}, {"project": ["emp.name", "emp.code"]}]}, {"sort": ["b.dname desc", "a.city"], "limit": 3},
+    ],
+    "a union of columns of one name, sorted": [
+        {"scan": "dept", "as": "a"}, {"cross_join": "dept", "as": "b"}, {"project": ["a.id", "b.id"]},
+        {"union": [{"scan": "emp"}, {"project": ["emp.id", "emp.dept_id"]}]}, {"sort": ["b.id desc", "a.id"], "limit": 4},
+    ],
+    "a window's filter by an aggregate": [
+        {"scan": "emp"}, {"aggregate": {"n": ["count"]}, "by": ["emp.dept_id"]},
+        {"window": {"s": ["sum", "n", {"where": [">", "n", 1], "order": ["emp.dept_id"]}]}},
+    ],
+    "values with a named sub-pipeline": [
+        {"with": "w", "steps": [{"scan": "dept"}, {"aggregate": {"n": ["count"]}}]},
+        {"values": [[[{"scan": "w"}]], [1]], "names": ["column1"]},
+    ],
+    "a null before other nulls and a number": [
+        {"values": [[None], [None], [3]], "names": ["x"]}, {"sort": ["x"]}, {"project": [{"y": ["+", "x", 1]}]},
+    ],
+    "lag of a null with a default": [
+        {"scan": "dept"}, {"window": {"v": ["lag", None, 1, "dept.id", {"order": ["dept.id"]}]}},
+    ],
 }  # fmt: skip

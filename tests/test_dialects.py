@@ -60,9 +60,7 @@ REFUSED_BY = {  # engine -> the same, where only it refuses
 
 BEYOND = {  # engine -> probe -> its error: too much for it, and it says so
     "clickhouse": {"many rounds": "recursive CTE evaluation depth"},
-    "duckdb": {"products beyond 64 bits": "Overflow"},
     "mysql": {"products beyond 64 bits": "out of range"},
-    "postgres": {"products beyond 64 bits": "out of range"},
 }
 
 

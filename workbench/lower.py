@@ -161,7 +161,9 @@ class Lowering:
                 query = one.query.input if isinstance(one.query, As) else one.query
                 start = self.relation(query.left, outer)
                 names = one.query.names if isinstance(one.query, As) else ()
-                self.definitions[one.name.lower()] = renamed(start.fields, one.name, names)
+                given = renamed(start.fields, one.name, names)
+                # its numbers may grow with every round
+                self.definitions[one.name.lower()] = tuple(replace(each, largest=None) for each in given)
             query = self.relation(one.query, outer)
             self.definitions[one.name.lower()] = query.fields
             found.append(Definition(one.name, query, one.is_recursive))

@@ -100,7 +100,8 @@ class Expressions:
                 found = scope[key]
                 if found.type == "null":
                     return NULL  # a column of nothing but NULL has another type on each engine
-                return Column(found.alias, found.name, _held_type(found), e.affinity, e.collation, e.is_outer)
+                kind = _held_type(found)
+                return Column(found.alias, found.name, kind, e.affinity, e.collation, e.is_outer, found.largest)
         raise UnsupportedError(f"the column {e.text} of a query around this one")
 
     # comparison
@@ -119,6 +120,10 @@ class Expressions:
                 return Core("same", (a, b), "condition", word)
             return Core("none", (), "condition")
         is_number = (a.type in NUMBERS, b.type in NUMBERS)
+        if a.type == b.type == "text" and (left in NUMERIC_AFFINITIES) != (right in NUMERIC_AFFINITIES):
+            if left in NUMERIC_AFFINITIES:
+                return self._text_of_numeric(word, a, b, left)
+            return self._text_of_numeric(_MIRRORED[word], b, a, right)
         if is_number == (True, True) or a.type == b.type:
             return _core_comparison(word, a, b)
         if "blob" in (a.type, b.type):
@@ -126,6 +131,24 @@ class Expressions:
         if is_number[0]:
             return self._number_with_text(word, a, b, left, right)
         return self._number_with_text(_MIRRORED[word], b, a, right, left)
+
+    def _text_of_numeric(self, word: str, this: Expression, other: Expression, affinity: str) -> Expression:
+        """this <word> other: a text in a column of numeric affinity (a DATE, say), which turns the other into a number.
+
+        Such a column holds numbers in their one form, so that for equality their texts do.
+        """
+        is_equality = word in ("=", "<>", "is", "is not")
+        if isinstance(other, Literal):
+            found = numeric_literal(other.value)
+            if found is None or is_equality:
+                return _core_comparison(word, this, other if found is None else text(found))
+            return self._number_with_text(_MIRRORED[word], found, this, None, affinity)
+        is_time = isinstance(other, Core) and other.name == "day" and re.search("[^%YmdHMSjswf]", other.word)
+        if is_equality or is_time:
+            return _core_comparison(word, this, other)
+        test = Core("is_number", (other,), "condition")
+        number_first = _by_type(_MIRRORED[word], other, this)
+        return Core("choose", (test, number_first, _core_comparison(word, this, other)), "condition")
 
     def _number_with_text(self, word, number_: Expression, text_: Expression, left, right) -> Expression:
         """number <word> text: as numbers where the text is one and an affinity asks for it, else by type."""
@@ -399,8 +422,8 @@ class Expressions:
             args = (*args, Literal(","))
         if e.name in ("lag", "lead") and len(args) == 3:
             this, default = self.unified([args[0], args[2]])
-            this = Core("null", (), default.type) if this == NULL != default else this
-            args, kind = (this, args[1], default), this.type
+            kind = _type([this, default])
+            args = (this if this.type == kind else Core("null", (), kind), args[1], default)
         kinds = {"row_number": "integer", "rank": "integer", "dense_rank": "integer", "ntile": "integer"}
         kinds |= {"percent_rank": "real", "cume_dist": "real"}
         where = self.condition(e.where) if e.where is not None else None

@@ -26,6 +26,7 @@ class Column:
     """type: as declared, in the database's own words ("" where none). Names and descriptions are the benchmark's, or None.
 
     stored: the kind that holds all stored values (Schema.with_stored_kinds), None where nobody looked or nothing is stored.
+    largest: the largest absolute value stored, of a text that of the number it begins with; None where nobody looked.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Column:
     description: str | None = None
     value_description: str | None = None
     stored: str | None = None
+    largest: float | None = None
 
     @property
     def kind(self) -> str:
@@ -157,7 +159,7 @@ class Schema:
             raise BenchmarkError(what, where=where, hint="as Spider's tables.json") from fault
 
     def with_stored_kinds(self, path: str | Path) -> "Schema":
-        """This schema, each column with the kind that the migration chooses from its values (column_types' table).
+        """This schema, each column with the kind that the migration chooses from its values (column_types' table), and the largest.
 
         One scan of each table. Plans for typed engines need it where values are not of the declared type.
         Raises BenchmarkError for a missing or damaged database.
@@ -426,14 +428,14 @@ def _with_stored_kinds(connection: sqlite3.Connection, table: Table) -> Table:
     for start in range(0, len(names), _SCAN_COLUMNS):
         kinds = ("text", "blob", "real", "integer")  # any text makes a text column, and so on
         tests = ", ".join(
-            f"max(typeof({name}) = '{kind}')" for name in names[start : start + _SCAN_COLUMNS] for kind in kinds
+            ", ".join([*(f"max(typeof({name}) = '{kind}')" for kind in kinds), f"max(abs(CAST({name} AS REAL)))"])
+            for name in names[start : start + _SCAN_COLUMNS]
         )
         found = connection.execute(f"SELECT {tests} FROM {source}").fetchone()
         for number, column in enumerate(table.columns[start : start + _SCAN_COLUMNS]):
-            stored = [
-                kind for kind, is_there in zip(kinds, found[number * 4 : number * 4 + 4], strict=True) if is_there
-            ]
-            columns.append(replace(column, stored=stored[0] if stored else None))
+            *is_there, largest = found[number * 5 : number * 5 + 5]
+            stored = [kind for kind, is_stored in zip(kinds, is_there, strict=True) if is_stored]
+            columns.append(replace(column, stored=stored[0] if stored else None, largest=largest or 0.0))
     return replace(table, columns=tuple(columns))
 
 

@@ -12,12 +12,14 @@ from typing import ClassVar
 
 from sqlglot import exp
 
+from workbench import magnitudes
 from workbench.core_functions import Core
 from workbench.dialects.base import Dialect, Names, bracketed
 from workbench.dialects.joined_queries import JoinedQueries, key_of
-from workbench.dialects.typed import NUMBER, regex_of_glob
+from workbench.dialects.typed import NUMBER, may_be_wide, regex_of_glob
 from workbench.errors import UnsupportedError
 from workbench.lower_correlated import lift_queries
+from workbench.lower_signs import with_signed_integers
 from workbench.lower_values import lower_bound, real
 from workbench.plan import As, Join, Relation, With, walk_relations
 from workbench.plan_expressions import (
@@ -46,7 +48,8 @@ _PLACES = {"%Y-%m-%d": (1, 10), "%Y-%m": (1, 7), "%m-%d": (6, 5), "%Y": (1, 4), 
 _FORMATS = {"M": "%i"} | {code: f"%{code}" for code in "YmdHSjw%"}
 _BITS = {"&": "bitAnd", "|": "bitOr", "<<": "bitShiftLeft", ">>": "bitShiftRight", "~": "bitNot"}
 _ENDS = {"trim": "Both", "ltrim": "Left", "rtrim": "Right"}
-_CONVERSIONS = {"integer": "toInt64", "real": "toFloat64", "text": "toString"}
+_CONVERSIONS = {"wide": "toInt128", "integer": "toInt64", "real": "toFloat64", "text": "toString"}
+_SUM_END = magnitudes.INTEGER_END / magnitudes.ROWS
 _JULIAN_1970 = 210866760000000  # milliseconds from the first Julian day to 1970
 
 
@@ -66,12 +69,12 @@ class ClickHouse(JoinedQueries):
     null_order = "last"
     has_values = False
     has_unique_names = True
-    rewrites = (lift_queries, _without_recursive_union)
+    rewrites = (lift_queries, with_signed_integers, _without_recursive_union)
     columns_hide_aliases = True
-    types: ClassVar = {"integer": "Int64", "real": "Float64", "text": "String"}
+    types: ClassVar = {"integer": "Int64", "real": "Float64", "text": "String", "wide": "Int128"}
     functions: ClassVar = JoinedQueries.functions | {
         "char_length": "lengthUTF8", "replace": "replaceAll", "percent_rank": "percent_rank", "cume_dist": "cume_dist",
-        "nullable": "toNullable", "wide": "toInt128", "lower": "LOWER", "fold": "LOWER", "upper": "UPPER",
+        "nullable": "toNullable", "signed": "toInt64", "lower": "LOWER", "fold": "LOWER", "upper": "UPPER",
     }  # fmt: skip
 
     def write_literal(self, value: Literal, names: Names) -> exp.Expr:
@@ -83,6 +86,9 @@ class ClickHouse(JoinedQueries):
     def cast(self, tree: exp.Expr, kind: str) -> exp.Expr:
         """CAST of NULL would be an error."""
         return self.call(_CONVERSIONS[kind], [tree])
+
+    def core_null(self, value: Core, names: Names) -> exp.Expr:
+        return exp.Cast(this=exp.Null(), to=exp.Var(this=f"Nullable({self.types[value.type]})"))
 
     # conditions are numbers
 
@@ -120,6 +126,15 @@ class ClickHouse(JoinedQueries):
         if not isinstance(escape[0], Literal):
             raise UnsupportedError("LIKE with a computed escape", where=self.name)
         return exp.Escape(this=tree, expression=exp.Literal.string(_lower(escape[0].value)))
+
+    def core_in(self, value: Core, names: Names) -> exp.Expr:
+        """IN passes over NULLs of its list."""
+        this, *items = value.args
+        if all(map(self._is_full, items)):
+            return super().core_in(value, names)
+        return self.write(
+            Core("or", tuple(Core("compare", (this, one), "condition", "=") for one in items), "condition"), names
+        )
 
     def core_glob(self, value: Core, names: Names) -> exp.Expr:
         this, pattern = value.args
@@ -159,23 +174,21 @@ class ClickHouse(JoinedQueries):
         without_point = exp.Literal.string(r"^(-?\d+)(e|$)")
         return self.call("replaceRegexpOne", [digits, without_point, exp.Literal.string(r"\1.0\2")])
 
-    def _wide(self, kind: type, value: Core, names: Names) -> exp.Expr:
-        """128 bits where a product of columns, or a large constant, can need more than 64."""
-        first, second = value.args
+    def _arithmetic(self, kind: type, value: Core, names: Names) -> exp.Expr:
+        """128 bits and a double have no sum."""
+        if value.type == "real":
+            value = replace(value, args=tuple(real(arg) if may_be_wide(arg) else arg for arg in value.args))
+        return super()._arithmetic(kind, value, names)
+
+    def core_divide_reals(self, value: Core, names: Names) -> exp.Expr:
+        args = tuple(real(arg) if may_be_wide(arg) else arg for arg in value.args)
+        return super().core_divide_reals(replace(value, args=args), names)
+
+    def needs_more_than_64_bits(self, value: Core) -> bool:
+        """What overflows wraps around silently: where nothing is known, two columns or a large constant may."""
+        fits = magnitudes.fits(value)
         is_large = any(isinstance(arg, Literal) and abs(arg.value or 0) >= 2**31 for arg in value.args)
-        is_product = kind is exp.Mul and not any(isinstance(arg, Literal) for arg in value.args)
-        if value.type != "integer" or not (is_large or is_product):
-            return self.binary(kind, value.args, names)
-        return self.binary(kind, (Core("wide", (first,), "integer"), second), names)
-
-    def core_plus(self, value: Core, names: Names) -> exp.Expr:
-        return self._wide(exp.Add, value, names)
-
-    def core_minus(self, value: Core, names: Names) -> exp.Expr:
-        return self._wide(exp.Sub, value, names)
-
-    def core_times(self, value: Core, names: Names) -> exp.Expr:
-        return self._wide(exp.Mul, value, names)
+        return not fits if fits is not None else is_large or not any(isinstance(arg, Literal) for arg in value.args)
 
     def _nudged(self, value: Expression, names: Names) -> exp.Expr:
         """Two units in the last place further from zero: what is half a digit as a decimal is then surely more."""
@@ -368,9 +381,25 @@ class ClickHouse(JoinedQueries):
             raise UnsupportedError("a distance in a window's RANGE", where=self.name)
         if value.name in ("lag", "lead", "nth_value"):
             value = replace(value, args=(Core("nullable", value.args[:1], value.args[0].type), *value.args[1:]))
-        return super().write_over(value, names)
+        tree = super().write_over(value, names)
+        if value.name != "string_agg" or (self._is_full(value.args[0]) and value.where is frame is None):
+            return tree
+        count = super().write_over(
+            replace(value, name="count", args=value.args[:1]), names
+        )  # of nothing it would be ''
+        has_some = exp.GT(this=count, expression=exp.Literal.number(0))
+        return exp.Case(ifs=[exp.If(this=has_some, true=tree)])
 
     def _aggregate_call(self, name: str, args: tuple, is_distinct: bool, names: Names) -> exp.Expr:
+        if (
+            name == "sum"
+            and args[0].type == "integer"
+            and (magnitudes.of(args[0]) or 0) >= _SUM_END
+            and not may_be_wide(args[0])
+        ):
+            args = (Core("wide", args, "integer"),)  # a sum of 64 bits wraps around
+        if name in ("first_value", "last_value") and not self._is_full(args[0]):  # plain ones pass over NULL
+            return self.call(f"{name}_respect_nulls", [self.write(args[0], names)])
         if name != "string_agg":
             return super()._aggregate_call(name, args, is_distinct, names)
         this, *separator = args

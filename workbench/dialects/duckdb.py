@@ -34,7 +34,7 @@ class DuckDB(Postgres):
     sqlglot = "duckdb"
     plain_name = Dialect.plain_name
     keywords = frozenset(KEYWORDS.split())
-    types: ClassVar = Postgres.types | {"real": "DOUBLE"}
+    types: ClassVar = Postgres.types | {"real": "DOUBLE", "wide": "HUGEINT"}
     null_order = "last"
 
     def takes_full_join(self, node: Join) -> bool:

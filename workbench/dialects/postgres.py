@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from sqlglot import exp
 
+from workbench import magnitudes
 from workbench.core_functions import Core, TypedOver
 from workbench.dialects.base import Names, bracketed
 from workbench.dialects.typed import NUMBER, TIME, TIME_OF_DAY, TypedDialect, regex_of_glob
@@ -36,6 +37,7 @@ class Postgres(TypedDialect):
     keywords = frozenset(KEYWORDS.split())
     types: ClassVar = {
         "integer": "BIGINT", "real": "DOUBLE PRECISION", "text": "TEXT", "boolean": "INTEGER", "numeric": "NUMERIC",
+        "wide": "NUMERIC",
     }  # fmt: skip
     functions: ClassVar = TypedDialect.functions | {"string_agg": "STRING_AGG"}
 
@@ -169,6 +171,11 @@ class Postgres(TypedDialect):
     def core_rtrim(self, value: Core, names: Names) -> exp.Expr:
         return self._trimmed(value, names, "RTRIM")
 
+    def core_divide_integers(self, value: Core, names: Names) -> exp.Expr:
+        if all(magnitudes.fits(arg, 1.1 * magnitudes.INTEGER_END) is not False for arg in value.args):
+            return super().core_divide_integers(value, names)
+        return self.call("DIV", [self.write(value.args[0], names), self.nullif_zero(value.args[1], names)])
+
     # times
 
     def _moment(self, value: Core, names: Names) -> exp.Expr:
@@ -240,11 +247,11 @@ class Postgres(TypedDialect):
 
     def write_sum(self, value: Aggregation, names: Names) -> exp.Expr:
         tree = self._filtered(self._aggregate_call("sum", value.args, value.is_distinct, names), value.where, names)
-        return self.cast(tree, "integer") if value.type == "integer" else tree
+        return self.cast(tree, "integer") if _is_integer_sum(value) else tree
 
     def write_over(self, value: TypedOver, names: Names) -> exp.Expr:
         tree = super().write_over(value, names)
-        return self.cast(tree, "integer") if value.name == "sum" and value.type == "integer" else tree
+        return self.cast(tree, "integer") if value.name == "sum" and _is_integer_sum(value) else tree
 
     def write_string_agg(self, value: Aggregation, names: Names) -> exp.Expr:
         this, *separator = value.args
@@ -271,6 +278,11 @@ class Postgres(TypedDialect):
 
     def write_arg_min(self, value: Aggregation, names: Names) -> exp.Expr:
         return self._at_extreme(value, names, False)
+
+
+def _is_integer_sum(value: Aggregation | TypedOver) -> bool:
+    """Whether a sum is cast to 64 bits, which is SQLite's error if they do not hold it; not of what needs more itself."""
+    return value.type == "integer" and magnitudes.fits(value.args[0], 2 * magnitudes.INTEGER_END) is not False
 
 
 def _is_in(keys: set[tuple], column: Column) -> bool:

@@ -9,14 +9,18 @@ from typing import ClassVar
 
 from sqlglot import exp
 
+from workbench import magnitudes
 from workbench.core_functions import Core, TypedOver
 from workbench.dialects.base import BINARY, Dialect, Names, bracketed
 from workbench.errors import UnsupportedError
-from workbench.plan_expressions import Aggregation, Column, Literal, SortKey
+from workbench.lower_values import real
+from workbench.plan_expressions import Aggregation, Column, Expression, Literal, SortKey
 
 # regular expressions, which all engines read alike: an SQL number, times of text
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 TIME = r"^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?$"
+_OF_64_BITS = ("modulo", "cut", "&", "|", "~", "<<", ">>")
+_WIDE_END = 2.0**126  # of integers of 128 bits
 TIME_OF_DAY = r"^\d\d:\d\d(:\d\d(\.\d+)?)?$"
 
 
@@ -47,6 +51,12 @@ class TypedDialect(Dialect):
     def write_literal(self, value: Literal, names: Names) -> exp.Expr:
         tree = super().write_literal(value, names)
         return self.cast(tree, "real") if isinstance(value.value, float) else tree
+
+    def write_core(self, value: Core, names: Names) -> exp.Expr:
+        """An integer that overflowed is a real in SQLite; as an integer again, in 64 bits, it is another number."""
+        if value.name in _OF_64_BITS and "wide" in self.types and any(map(may_be_wide, value.args)):
+            raise UnsupportedError(f"{value.name} of integers that may overflow", where=self.name)
+        return super().write_core(value, names)
 
     def core_value(self, value: Core, names: Names) -> exp.Expr:
         return self.cast(self.write(value.args[0], names), "boolean")
@@ -94,14 +104,31 @@ class TypedDialect(Dialect):
         pairs = [exp.If(this=one, true=two) for one, two in zip(args[0::2], args[1::2], strict=False)]
         return exp.Case(ifs=pairs, default=args[-1] if len(args) % 2 else None)
 
+    def needs_more_than_64_bits(self, value: Core) -> bool:
+        """Whether an integer may be too large; where nothing is known the engine's own error is trusted."""
+        return magnitudes.fits(value) is False
+
+    def _arithmetic(self, kind: type, value: Core, names: Names) -> exp.Expr:
+        """Integers in a type of more than 64 bits where values are stored whose sum or product can need it."""
+        first, second = value.args
+        if value.type != "integer" or "wide" not in self.types or not self.needs_more_than_64_bits(value):
+            return self.binary(kind, value.args, names)
+        if (magnitudes.of(value) or 0) >= _WIDE_END:
+            return self.binary(kind, (real(first), real(second)), names)
+        is_wide = any(map(may_be_wide, value.args))
+        return self.binary(kind, value.args if is_wide else (Core("wide", (first,), "integer"), second), names)
+
+    def core_wide(self, value: Core, names: Names) -> exp.Expr:
+        return self.cast(self.write(value.args[0], names), "wide")
+
     def core_plus(self, value: Core, names: Names) -> exp.Expr:
-        return self.binary(exp.Add, value.args, names)
+        return self._arithmetic(exp.Add, value, names)
 
     def core_minus(self, value: Core, names: Names) -> exp.Expr:
-        return self.binary(exp.Sub, value.args, names)
+        return self._arithmetic(exp.Sub, value, names)
 
     def core_times(self, value: Core, names: Names) -> exp.Expr:
-        return self.binary(exp.Mul, value.args, names)
+        return self._arithmetic(exp.Mul, value, names)
 
     def core_bit_and(self, value: Core, names: Names) -> exp.Expr:
         return exp.Paren(this=self.binary(exp.BitwiseAnd, value.args, names))
@@ -192,6 +219,11 @@ class TypedDialect(Dialect):
 
 def _is_constant(tree: exp.Expr) -> bool:
     return isinstance(tree, exp.Literal) or (isinstance(tree, exp.Cast) and isinstance(tree.this, exp.Literal))
+
+
+def may_be_wide(value: Expression) -> bool:
+    """Whether it is an integer that needs more than 64 bits where such values are stored."""
+    return value.type == "integer" and (magnitudes.of(value) or 0) > magnitudes.INTEGER_END
 
 
 def exp_with_plain_numbers(dialect: Dialect, kind: type, args: tuple, names: Names) -> exp.Expr:
