@@ -399,6 +399,8 @@ class Expressions:
             args = (*args, Literal(","))
         if e.name in ("lag", "lead") and len(args) == 3:
             this, default = self.unified([args[0], args[2]])
+            if this.type == "null" != default.type:
+                raise UnsupportedError(f"{e.name} of NULL with a default outside SQLite")
             args, kind = (this, args[1], default), this.type
         kinds = {"row_number": "integer", "rank": "integer", "dense_rank": "integer", "ntile": "integer"}
         kinds |= {"percent_rank": "real", "cume_dist": "real"}
