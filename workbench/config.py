@@ -120,7 +120,6 @@ class Config(_Strict):
     @classmethod
     def _distinct_models(cls, models: list[ModelConfig]) -> list[ModelConfig]:
         names = [model.name for model in models if model.name and model.provider != "predictions"]
-        names += [file for model in models for file in model.files]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"{twice[0]!r} is named twice")
@@ -142,6 +141,12 @@ def read_config(path: str | Path) -> Config:
         raise ConfigError("is not a mapping of keys to values", where=path, hint="needed: run, benchmark, models")
     config = checked(Config, data, path)
     base = paths.real(path).parent
+    files = [file for model in config.models for file in model.files]
+    places = [paths.real(base / file) for file in files]
+    again = next((index for index, place in enumerate(places) if place in places[:index]), None)
+    if again is not None:
+        first = files[places.index(places[again])]
+        raise ConfigError(f"models: {files[again]!r} is {first!r} again", where=path)
     return config.model_copy(
         update={
             "benchmark": config.benchmark if config.benchmark == "bundled" else str(base / config.benchmark),
