@@ -165,7 +165,28 @@ def checked(kind: type[T], data: object, where: object = None) -> T:
         key = ".".join(str(part) for part in first["loc"]) or "config"
         more = f"; {error.error_count() - 1} more" if error.error_count() > 1 else ""
         said = first["msg"].removeprefix("Value error, ")
+        if first["type"] in _SAID:
+            said = _SAID[first["type"]].format(**first.get("ctx", {}))
         raise ConfigError(f"{key}: {said}{more}", where=where, hint=_keys(first)) from error
+
+
+# pydantic's kinds of faults, in the words of one who has never seen a model of it; others as it says them
+_SAID = {
+    "missing": "is missing",
+    "extra_forbidden": "there is no such key",
+    "model_type": "a mapping of keys to values is wanted",
+    "dict_type": "a mapping of keys to values is wanted",
+    "list_type": "a list is wanted",
+    "too_short": "at least {min_length} is wanted",
+    "string_type": "text is wanted",
+    "int_type": "a whole number is wanted",
+    "float_type": "a number is wanted",
+    "literal_error": "wanted: {expected}",
+    "greater_than": "more than {gt} is wanted",
+    "greater_than_equal": "at least {ge} is wanted",
+    "less_than": "less than {lt} is wanted",
+    "less_than_equal": "at most {le} is wanted",
+}
 
 
 class _Loader(yaml.SafeLoader):
