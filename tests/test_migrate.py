@@ -611,7 +611,7 @@ def broken_files(tmp_path_factory) -> dict[str, tuple[Path, str]]:
         "empty": (b"", "empty file"),
         "text": (b"hello" * 1000, "not an SQLite database"),
         "large file pointer": (b"version https://git-lfs.github.com/spec/v1\n", "Git LFS"),
-        "cut short": (whole[: len(whole) // 2], "malformed"),
+        "cut short": (whole[: len(whole) // 2], "cut short: "),
         "overwritten in the middle": (whole[:8192] + b"\xff" * 60_000 + whole[68_192:], "malformed"),
         "hostile schema": (whole.replace(b"CREATE TABLE t (a TEXT)", b"CREATE TABLE t (a TE;T)"), "malformed"),
     }

@@ -95,6 +95,13 @@ def question_row(record: object, columns: dict[str, str], place: str, problems: 
             row[name] = clean_text(value) if value.strip() else None
         else:
             row[name] = value
+    changed = [
+        key
+        for name, key in columns.items()
+        if row[name] is not None and clean_text(str(record[key])) != str(record[key])
+    ]
+    if changed:
+        problems.append(Problem(place, f"half a surrogate pair in {', '.join(changed)}, read as U+FFFD"))
     for name in ("db_id", "question"):
         value = record.get(columns[name])
         if value is None or (isinstance(value, str) and row[name] is None):

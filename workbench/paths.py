@@ -13,6 +13,7 @@ from workbench.errors import ConfigError
 PACKAGE = Path(__file__).resolve().parent
 CHECKOUT = PACKAGE.parent
 NOTEBOOKS = CHECKOUT / "notebooks"
+PUBLISHED = "published"  # stands where a run's name would
 
 
 def real(path: str | Path) -> Path:
@@ -36,7 +37,7 @@ def results_dir() -> Path:
 
 def published_dir() -> Path:
     """Figures printed in the papers, as parquet; part of the checkout, no run."""
-    return CHECKOUT / "results" / "published"
+    return CHECKOUT / "results" / PUBLISHED
 
 
 def run_dir(run: str | Path) -> Path:

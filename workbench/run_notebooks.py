@@ -27,8 +27,8 @@ from workbench.config import Config, read_config
 from workbench.errors import EngineError, ResultsError
 from workbench.generate import check_benchmark
 from workbench.header import describe_run
+from workbench.import_predictions import problems, read_distinct
 from workbench.llm import get_provider
-from workbench.predictions import read_predictions
 from workbench.progress import FILE_VARIABLE, read_report
 from workbench.results import Run, content_hash
 
@@ -68,11 +68,10 @@ def _check_inputs(config: Config) -> None:
     benchmark = read_benchmark(config.benchmark, databases=config.databases)
     if (paths.run_dir(config.run) / "run.json").is_file():
         check_benchmark(Run.open(config.run), benchmark)
-    for problem in benchmark.problems:
+    files = [(file, model.name, model.engine) for model in config.models for file in model.files]
+    for problem in (*benchmark.problems, *problems(read_distinct(files, benchmark))):
         print(f"workbench: warning: {problem}", file=sys.stderr)
     for model in config.models:
-        for file in model.files:
-            read_predictions(file, benchmark, model.name, model.engine)
         if model.provider != "predictions":
             get_provider(model.provider).check(model.name)
 
