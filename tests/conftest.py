@@ -42,14 +42,14 @@ def root(tmp_path, monkeypatch) -> Path:
 def cache(tmp_path_factory):
     """One cache for the whole test session, apart from the user's own, and one temporary folder beside it.
 
-    A server's unprivileged user can enter both, and short names leave room for sockets. At the end both are gone; the
-    tests' own folders stay where pytest keeps them.
+    A server's unprivileged user can enter both and write into the latter; short names leave room for sockets. At the end
+    both are gone; the tests' own folders stay where pytest keeps them.
     """
     tmp_path_factory.getbasetemp()
     folder = Path(tempfile.mkdtemp(prefix="workbench-test-"))
-    for each in (folder, folder / "cache", folder / "tmp"):
+    for each, mode in ((folder, 0o711), (folder / "cache", 0o711), (folder / "tmp", 0o1777)):
         each.mkdir(exist_ok=True)
-        each.chmod(0o711)
+        each.chmod(mode)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_CACHE", str(folder / "cache"))
         patch.setenv("TMPDIR", str(folder / "tmp"))
