@@ -26,6 +26,7 @@ from workbench.lower_values import (
     substring,
     text,
 )
+from workbench.magnitudes import EXACT_END, INTEGER_END
 from workbench.plan import Aggregate, Filter, Project, Relation, Sort, Values, With
 from workbench.plan_columns import Field, Item
 from workbench.plan_expressions import (
@@ -120,7 +121,14 @@ class Expressions:
                 return Core("same", (a, b), "condition", word)
             return Core("none", (), "condition")
         is_number = (a.type in NUMBERS, b.type in NUMBERS)
-        if is_number == (True, True) or a.type == b.type:
+        for number_, text_, own, other in ((a, b, left, right), (b, a, right, left)):
+            is_turned = other in NUMERIC_AFFINITIES and own not in NUMERIC_AFFINITIES and text_.type == "text"
+            found = numeric_literal(number_.value) if is_turned and _is_text_literal(number_) else None
+            if found is not None:  # beside a column of dates '2012' is a number
+                return self._number_with_text(word if number_ is a else _MIRRORED[word], found, text_, own, other)
+        if is_number == (True, True):
+            return _of_large_numbers(word, a, b)
+        if a.type == b.type:
             return _core_comparison(word, a, b)
         if "blob" in (a.type, b.type):
             raise UnsupportedError("a comparison of blobs with other values outside SQLite")
@@ -417,6 +425,10 @@ class Expressions:
         return SortKey(folded(self.value(key.value), key.value.collation), key.is_descending, key.nulls_first)
 
 
+def _is_text_literal(value: Expression) -> bool:
+    return isinstance(value, Literal) and value.type == "text"
+
+
 def _is_one_row(query: Relation) -> bool:
     while isinstance(query, Project | Filter | With):
         query = query.input
@@ -459,6 +471,21 @@ def _known_null(value: Expression) -> Expression:
 
 def _core_comparison(word: str, a: Expression, b: Expression) -> Expression:
     return Core("same" if word in ("is", "is not") else "compare", (a, b), "condition", word)
+
+
+def _of_large_numbers(word: str, a: Expression, b: Expression) -> Expression:
+    """An integer beside a real constant from 2**53 on, where doubles are whole and engines would make a double of both."""
+    for one, other in ((a, b), (b, a)):
+        constant = other.value if isinstance(other, Literal) and other.type == "real" else 0.0
+        if one.type != "integer" or abs(constant) < EXACT_END:
+            continue
+        if abs(constant) < INTEGER_END:
+            whole = Literal(int(constant))
+            return _core_comparison(word, *((one, whole) if one is a else (whole, one)))
+        is_reversed = (one is a) != (constant > 0)
+        ends = (Literal(0), one) if isinstance(one, Literal) else (one, other)
+        return _by_type(_MIRRORED[word] if is_reversed else word, *ends)
+    return _core_comparison(word, a, b)
 
 
 def _by_type(word: str, number_: Expression, text_: Expression) -> Expression:
