@@ -12,6 +12,7 @@ from workbench import magnitudes
 from workbench.core_functions import Core, TypedAggregation
 from workbench.errors import UnsupportedError
 from workbench.lower_expressions import Expressions, Scope
+from workbench.lower_mixed import refuse_mixed
 from workbench.lower_values import NUMBERS, folded, real, text
 from workbench.plan import (
     Aggregate,
@@ -38,6 +39,7 @@ Rewrite = Callable[[Aggregate], Aggregate]
 
 def lower(relation: Relation, aggregate_rewrites: tuple[Rewrite, ...] = ()) -> Relation:
     """The whole plan's root, lowered. aggregate_rewrites: what is done to each lowered grouping."""
+    refuse_mixed(relation)
     return Lowering(aggregate_rewrites).relation(relation, [])
 
 
@@ -72,7 +74,7 @@ class Lowering:
     def _values(self, node: Values, outer: Scope) -> Relation:
         lowering = self._expressions((), outer)
         rows = [[lowering.value(value) for value in row] for row in node.rows]
-        columns = [lowering.unified(list(column)) for column in zip(*rows, strict=True)] if node.names else []
+        columns = [_typed(lowering.unified(list(column))) for column in zip(*rows, strict=True)] if node.names else []
         return replace(node, rows=tuple(zip(*columns, strict=True)) if columns else node.rows)
 
     def _filter(self, node: Filter, outer: Scope) -> Relation:
@@ -173,6 +175,12 @@ class Lowering:
             self.definitions[one.name.lower()] = query.fields
             found.append(Definition(one.name, query, one.is_recursive))
         return With(tuple(found), self.relation(node.input, outer))
+
+
+def _typed(values: list[Expression]) -> list[Expression]:
+    """A column of constants: a NULL in its first row has the type of the others."""
+    known = next((value.type for value in values if value.type != "null"), None)
+    return [Core("null", (), known), *values[1:]] if known and values[0].type == "null" else values
 
 
 def _pairs(lowered: Relation, given: Relation) -> list[tuple[Field, Field]]:

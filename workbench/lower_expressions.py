@@ -121,11 +121,10 @@ class Expressions:
                 return Core("same", (a, b), "condition", word)
             return Core("none", (), "condition")
         is_number = (a.type in NUMBERS, b.type in NUMBERS)
-        for number_, text_, own, other in ((a, b, left, right), (b, a, right, left)):
-            is_turned = other in NUMERIC_AFFINITIES and own not in NUMERIC_AFFINITIES and text_.type == "text"
-            found = numeric_literal(number_.value) if is_turned and _is_text_literal(number_) else None
-            if found is not None:  # beside a column of dates '2012' is a number
-                return self._number_with_text(word if number_ is a else _MIRRORED[word], found, text_, own, other)
+        if a.type == b.type == "text" and (left in NUMERIC_AFFINITIES) != (right in NUMERIC_AFFINITIES):
+            if left in NUMERIC_AFFINITIES:
+                return self._text_of_numeric(word, a, b, left)
+            return self._text_of_numeric(_MIRRORED[word], b, a, right)
         if is_number == (True, True):
             return _of_large_numbers(word, a, b)
         if a.type == b.type:
@@ -135,6 +134,24 @@ class Expressions:
         if is_number[0]:
             return self._number_with_text(word, a, b, left, right)
         return self._number_with_text(_MIRRORED[word], b, a, right, left)
+
+    def _text_of_numeric(self, word: str, this: Expression, other: Expression, affinity: str) -> Expression:
+        """this <word> other: a text in a column of numeric affinity (a DATE, say), which turns the other into a number.
+
+        Such a column holds numbers in their one form, so that for equality their texts do.
+        """
+        is_equality = word in ("=", "<>", "is", "is not")
+        if isinstance(other, Literal):
+            found = numeric_literal(other.value)
+            if found is None or is_equality:
+                return _core_comparison(word, this, other if found is None else text(found))
+            return self._number_with_text(_MIRRORED[word], found, this, None, affinity)
+        is_time = isinstance(other, Core) and other.name == "day" and re.search("[^%YmdHMSjswf]", other.word)
+        if is_equality or is_time:
+            return _core_comparison(word, this, other)
+        test = Core("is_number", (other,), "condition")
+        number_first = _by_type(_MIRRORED[word], other, this)
+        return Core("choose", (test, number_first, _core_comparison(word, this, other)), "condition")
 
     def _number_with_text(self, word, number_: Expression, text_: Expression, left, right) -> Expression:
         """number <word> text: as numbers where the text is one and an affinity asks for it, else by type."""
@@ -423,10 +440,6 @@ class Expressions:
 
     def sort_key(self, key: SortKey) -> SortKey:
         return SortKey(folded(self.value(key.value), key.value.collation), key.is_descending, key.nulls_first)
-
-
-def _is_text_literal(value: Expression) -> bool:
-    return isinstance(value, Literal) and value.type == "text"
 
 
 def _is_one_row(query: Relation) -> bool:

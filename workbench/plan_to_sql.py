@@ -247,6 +247,8 @@ class Writer:
                 names = tuple(wanted)  # elsewhere VALUES does not call its columns column1, column2, ...
             parts.append(exp.CTE(this=tree, alias=self._alias(definition.name, names)))
         tree = self.query(node.input, outer)
+        if isinstance(tree, exp.Values):  # which takes no WITH
+            tree = self.wrap(self._query(tree, node.input.fields)).tree([exp.Star()])
         tree.set("with_", exp.With(expressions=parts, recursive=is_recursive or None))
         return self._query(tree, node.fields)
 
@@ -368,7 +370,10 @@ class Writer:
 
     def visit_window(self, node: Window, outer: Names | None) -> Select:
         select = self.ready(self.visit(node.input, outer), Stage.WINDOW, node.expressions)
-        if any(tree.find(exp.Window) for tree in select.read_by(node.expressions)):
+        filters = tuple(item.value.where for item in node.items if item.value.where is not None)
+        is_computed = any(not isinstance(tree, exp.Column) for tree in select.read_by(filters))
+        is_refused = is_computed and not self.dialect.is_native  # PostgreSQL takes no aggregate in a window's FILTER
+        if is_refused or any(tree.find(exp.Window) for tree in select.read_by(node.expressions)):
             select = self.wrap(select)
         for item in node.items:
             select.names[item.field.key] = self.write(item.value, select, outer)
@@ -431,6 +436,7 @@ class Writer:
             bounds[0] = exp.Literal.number(self.dialect.no_limit)
         if is_compound:
             select.query = select.query.copy()
+            _name_columns(select.query)
             _bound(select.query, order, *bounds)
             select = self._query(select.query, select.fields)
             return select
@@ -488,6 +494,19 @@ def _is_second(part: Expression, below: Relation) -> bool:
 
 def _unique(names: list[str]) -> list[str]:
     return [one.name for one in renamed([Field(None, name, "any") for name in names], "q")]
+
+
+def _name_columns(query: exp.Expr) -> None:
+    """Of several tables' columns ORDER BY finds only those that the first SELECT names."""
+    first = query
+    while isinstance(first, exp.SetOperation):
+        first = first.this
+    if first.args.get("joins"):
+        named = [
+            exp.Alias(this=one, alias=one.this.copy()) if isinstance(one, exp.Column) else one
+            for one in first.expressions
+        ]
+        first.set("expressions", named)
 
 
 def _bound(tree: exp.Expr, order: list[exp.Expr], limit: exp.Expr | None, offset: exp.Expr | None) -> None:
