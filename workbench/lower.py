@@ -8,6 +8,7 @@ the only place that knows SQLite's rules: a dialect only maps core functions. Th
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from workbench import magnitudes
 from workbench.core_functions import Core, TypedAggregation
 from workbench.errors import UnsupportedError
 from workbench.lower_expressions import Expressions, Scope
@@ -146,6 +147,12 @@ class Lowering:
             left, right = (_as(text, side, mixed) for side in (left, right))
         elif any(kinds == set(NUMBERS) for kinds in mixed):
             left, right = (_as(real, side, mixed) for side in (left, right))
+        for one, other in () if node.is_all else pairs:
+            is_exact = {one.type, other.type} != set(NUMBERS)
+            if not is_exact and any(
+                magnitudes.fits(f.column(), magnitudes.EXACT_END) is False for f in (one, other) if f.type == "integer"
+            ):
+                raise UnsupportedError("integers beyond 2**53 and reals in one column outside SQLite")
         if any("null" in (one.type, other.type) for one, other in pairs):
             known = [one.type if one.type != "null" else other.type for one, other in _pairs(left, right)]
             left, right = (_with_typed_nulls(side, known) for side in (left, right))

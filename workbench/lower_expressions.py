@@ -26,6 +26,7 @@ from workbench.lower_values import (
     substring,
     text,
 )
+from workbench.magnitudes import EXACT_END, INTEGER_END
 from workbench.plan import Aggregate, Filter, Project, Relation, Sort, Values, With
 from workbench.plan_columns import Field, Item
 from workbench.plan_expressions import (
@@ -124,7 +125,9 @@ class Expressions:
             if left in NUMERIC_AFFINITIES:
                 return self._text_of_numeric(word, a, b, left)
             return self._text_of_numeric(_MIRRORED[word], b, a, right)
-        if is_number == (True, True) or a.type == b.type:
+        if is_number == (True, True):
+            return _of_large_numbers(word, a, b)
+        if a.type == b.type:
             return _core_comparison(word, a, b)
         if "blob" in (a.type, b.type):
             raise UnsupportedError("a comparison of blobs with other values outside SQLite")
@@ -146,9 +149,10 @@ class Expressions:
         is_time = isinstance(other, Core) and other.name == "day" and re.search("[^%YmdHMSjswf]", other.word)
         if is_equality or is_time:
             return _core_comparison(word, this, other)
+        as_number = Core("real_of_text", (other,), "real")
+        numbers = self._number_with_text(_MIRRORED[word], as_number, this, None, affinity)
         test = Core("is_number", (other,), "condition")
-        number_first = _by_type(_MIRRORED[word], other, this)
-        return Core("choose", (test, number_first, _core_comparison(word, this, other)), "condition")
+        return Core("choose", (test, numbers, _core_comparison(word, this, other)), "condition")
 
     def _number_with_text(self, word, number_: Expression, text_: Expression, left, right) -> Expression:
         """number <word> text: as numbers where the text is one and an affinity asks for it, else by type."""
@@ -481,6 +485,21 @@ def _known_null(value: Expression) -> Expression:
 
 def _core_comparison(word: str, a: Expression, b: Expression) -> Expression:
     return Core("same" if word in ("is", "is not") else "compare", (a, b), "condition", word)
+
+
+def _of_large_numbers(word: str, a: Expression, b: Expression) -> Expression:
+    """An integer beside a real constant from 2**53 on, where doubles are whole and engines would make a double of both."""
+    for one, other in ((a, b), (b, a)):
+        constant = other.value if isinstance(other, Literal) and other.type == "real" else 0.0
+        if one.type != "integer" or abs(constant) < EXACT_END:
+            continue
+        if abs(constant) < INTEGER_END:
+            whole = Literal(int(constant))
+            return _core_comparison(word, *((one, whole) if one is a else (whole, one)))
+        is_reversed = (one is a) != (constant > 0)
+        ends = (Literal(0), one) if isinstance(one, Literal) else (one, other)
+        return _by_type(_MIRRORED[word] if is_reversed else word, *ends)
+    return _core_comparison(word, a, b)
 
 
 def _by_type(word: str, number_: Expression, text_: Expression) -> Expression:

@@ -89,4 +89,4 @@ def _is_whole(by: Expression) -> bool:
     """Whether a divisor is no fraction: NULL, or at least 1."""
     if isinstance(by, Literal):
         return isinstance(by.value, int | float) and abs(by.value) >= 1 and not math.isinf(by.value)
-    return getattr(by, "name", "") == "real_of_integer"
+    return by.type == "integer" or getattr(by, "name", "") == "real_of_integer"

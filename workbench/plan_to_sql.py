@@ -431,6 +431,8 @@ class Writer:
                 raise UnsupportedError("a sort by a column of a query around it", where=self.dialect.name)
             tree = self._output(key.value, select) if select.items or is_compound else None
             tree = tree if tree is not None else self.write(key.value, select, outer)
+            if isinstance(tree, exp.Literal | exp.Null):
+                continue
             order.append(self.dialect.order_by(tree, key))
         bounds = [self.write(b, select, outer) if b is not None else None for b in (node.limit, node.offset)]
         if bounds[0] is None and bounds[1] is not None and self.dialect.no_limit is not None:

@@ -69,7 +69,7 @@ def _has_distances(window: exp.Window) -> bool:
 
 def spell_null_order(tree: exp.Expr) -> None:
     """For engines where NULLs are the smallest, and no words put them elsewhere: a key of its own does."""
-    for order in list(tree.find_all(exp.Order)):
+    for order in reversed(list(tree.find_all(exp.Order))):  # the innermost first, as keys are copied
         keys = []
         for key in order.expressions:
             nulls_first, is_descending = bool(key.args.get("nulls_first")), bool(key.args.get("desc"))
@@ -152,9 +152,8 @@ def sort_excepts(tree: exp.Expr) -> None:
     for difference in list(tree.find_all(exp.Except)):
         is_source = isinstance(difference.parent, exp.Subquery | exp.CTE) and not difference.args.get("order")
         if is_source:
-            first = first_select(difference).expressions[0]
-            name = first.args["alias"] if _is_named(first) else first.this
-            difference.set("order", exp.Order(expressions=[exp.Ordered(this=exp.Column(this=name.copy()))]))
+            first_column = exp.Ordered(this=exp.Literal.number(1), nulls_first=True)
+            difference.set("order", exp.Order(expressions=[first_column]))
 
 
 def first_select(tree: exp.Expr) -> exp.Select:

@@ -21,7 +21,7 @@ from workbench.errors import UnsupportedError
 from workbench.lower_aggregates import with_ordered_texts, with_plain_keys, without_arg_extremes
 from workbench.lower_values import lower_bound
 from workbench.plan import Item, Project, SetOperation
-from workbench.plan_expressions import Aggregation, Expression, Frame, Literal, Over, SortKey
+from workbench.plan_expressions import Aggregation, Column, Expression, Frame, Literal, Over, SortKey
 from workbench.select_rewrites import (
     drop_constant_keys,
     first_select,
@@ -191,6 +191,8 @@ class MySQL(MySQLTimes):
             size = self.call("FLOOR", [self.call("LOG10", [self.call("ABS", [tree.copy()])])])
             digits = exp.Sub(this=exp.Literal.number(14), expression=size)
             tree = self.call("ROUND", [tree, self.call("COALESCE", [digits, exp.Literal.number(0)])])
+        if not isinstance(this, Column):  # which holds no -0.0
+            tree = exp.Add(this=tree, expression=exp.Literal.number("0e0"))
         return self.cast(exp.Cast(this=tree, to=exp.Var(this="JSON")), "text")
 
     # texts
@@ -324,6 +326,8 @@ class MySQL(MySQLTimes):
             what = frame.unit if frame.unit == "groups" else f"exclude {frame.exclude}"
             raise UnsupportedError(f"a window's frame with {what}", where=self.name)
         is_span = frame.unit == "range" and any(bound.offset is not None for bound in (frame.start, frame.end))
+        if is_span and not value.order:
+            raise UnsupportedError("distances from a constant", where=self.name)
         order = tuple(self._span_key(key) for key in value.order) if is_span else value.order
         tree = super().write_typedover(self._unfiltered(replace(value, order=order)), names)
         return self._of_several_rows(tree, value, names) if _is_beside_its_row(frame) else tree
