@@ -29,7 +29,6 @@ DATABASES = 4
 EXAMPLES = 150 if not MINUTES else 500  # plans a database
 NOT_YET = {  # engine -> what fuzzing still finds there; such an engine is only looked at alone
     "mysql": "frames outside the partition, text columns of recursion, NULL order in windows",
-    "clickhouse": "unions of integers of several widths, NULLs in last_value",
 }
 MOST_REFUSED = 0.25  # a dialect that refuses more is hardly tested
 
