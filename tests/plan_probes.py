@@ -330,6 +330,18 @@ QUERIES = {
     "texts joined over nothing": "SELECT id, GROUP_CONCAT(name) OVER (PARTITION BY id) FROM emp",
     "list with nulls of columns": "SELECT id FROM emp WHERE id NOT IN (bonus, dept_id, 7)",
     "arg_max by a null": "SELECT dept_id, hired, MAX(NULL) FROM emp WHERE id < 2 GROUP BY dept_id",
+    "recursive texts of a query": "WITH RECURSIVE c AS (SELECT column1 AS n, column2 AS s FROM (VALUES (1, 'a')) "
+    "UNION ALL SELECT n + 1, s || 'bc' FROM c WHERE n < 4) SELECT * FROM c",
+    "frames beside their row": "SELECT id, LAST_VALUE(id) OVER (ORDER BY id ROWS BETWEEN 1 FOLLOWING AND 1 FOLLOWING), "
+    "COUNT(*) OVER (ORDER BY id ROWS BETWEEN 1 FOLLOWING AND 2 FOLLOWING), TOTAL(id) OVER (ORDER BY id ROWS BETWEEN 2 PRECEDING AND 1 PRECEDING), "
+    "MAX(id) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) FROM emp",
+    "frames beside a lone row": "SELECT id, LAST_VALUE(id) OVER (ORDER BY id ROWS BETWEEN 1 FOLLOWING AND 1 FOLLOWING), "
+    "COUNT(*) OVER (ORDER BY id ROWS BETWEEN 1 FOLLOWING AND 2 FOLLOWING), TOTAL(id) OVER (ORDER BY id ROWS BETWEEN 2 PRECEDING AND 1 PRECEDING), "
+    "MAX(id) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) FROM emp WHERE id = 2",
+    "order of nulls in frames": "SELECT id, FIRST_VALUE(id) OVER (ORDER BY dept_id NULLS LAST, id ROWS BETWEEN 1 PRECEDING AND CURRENT ROW), "
+    "FIRST_VALUE(id) OVER (ORDER BY dept_id DESC NULLS FIRST, id RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) FROM emp",
+    "except of one row, joined": "SELECT e.id, q.k FROM emp e LEFT JOIN (SELECT 1 AS k EXCEPT SELECT 2) q ON q.k = e.id",
+    "order of nulls of a computed group": "SELECT id % 3 AS k, COUNT(*) FROM emp GROUP BY id % 3 ORDER BY k DESC NULLS FIRST",
 }  # fmt: skip
 
 # Plans that no SQL of a benchmark says, found by fuzzing
@@ -393,5 +405,18 @@ PLANS = {
     ],
     "lag of a null with a default": [
         {"scan": "dept"}, {"window": {"v": ["lag", None, 1, "dept.id", {"order": ["dept.id"]}]}},
+    ],
+    "any value in a filter": [
+        {"scan": "emp"}, {"aggregate": {"v": ["any_value", ["lower", "'A'"]]}}, {"filter": ["is not null", "v"]},
+    ],
+    "lag of nothing with a default": [
+        {"scan": "emp"}, {"window": {"v": ["lag", None, 2, "emp.id", {"order": ["emp.id"]}]}}, {"project": ["emp.id", "v"]},
+    ],
+    "a sort by a constant column": [
+        {"scan": "dept"}, {"project": ["dept.city", {"v": 0}]}, {"sort": ["v desc nulls first"]}, {"as": "a", "names": ["x", "y"]},
+    ],
+    "windows by constant columns": [
+        {"scan": "dept"}, {"project": ["dept.id", {"v": 3}]},
+        {"window": {"n": ["row_number", {"by": ["v"], "order": ["v", "dept.id"]}], "m": ["count", {"by": ["v"], "order": ["v desc"]}]}},
     ],
 }  # fmt: skip

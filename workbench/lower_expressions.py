@@ -151,9 +151,10 @@ class Expressions:
         is_time = isinstance(other, Core) and other.name == "day" and re.search("[^%YmdHMSjswf]", other.word)
         if is_equality or is_time:
             return _core_comparison(word, this, other)
+        as_number = Core("real_of_text", (other,), "real")
+        numbers = self._number_with_text(_MIRRORED[word], as_number, this, None, affinity)
         test = Core("is_number", (other,), "condition")
-        number_first = _by_type(_MIRRORED[word], other, this)
-        return Core("choose", (test, number_first, _core_comparison(word, this, other)), "condition")
+        return Core("choose", (test, numbers, _core_comparison(word, this, other)), "condition")
 
     def _number_with_text(self, word, number_: Expression, text_: Expression, left, right) -> Expression:
         """number <word> text: as numbers where the text is one and an affinity asks for it, else by type."""

@@ -241,6 +241,7 @@ class Writer:
             query, is_recursive = definition.query, is_recursive or definition.is_recursive
             names = query.names if isinstance(query, As) else ()
             body = query.input if names else query
+            body = self.dialect.recursion(body) if definition.is_recursive else body
             wanted = [one.name for one in (body.fields if names else renamed(body.fields, definition.name))]
             tree = self._named(self.finish(self.visit(body, outer), wanted))
             if isinstance(tree, exp.Values) and not names and not self.dialect.is_native:
@@ -424,12 +425,14 @@ class Writer:
             select = self.wrap(select)
         order = []
         for key in node.keys:
-            if is_constant(key.value):
+            if is_constant(key.value) or self._is_constant_column(key.value, select):
                 continue  # it orders nothing, and a number would be a column's place
             if self.dialect.is_native and any(isinstance(part, Column) and part.is_outer for part in walk(key.value)):
                 raise UnsupportedError("a sort by a column of a query around it", where=self.dialect.name)
             tree = self._output(key.value, select) if select.items or is_compound else None
             tree = tree if tree is not None else self.write(key.value, select, outer)
+            if isinstance(tree, exp.Literal | exp.Null):
+                continue
             order.append(self.dialect.order_by(tree, key))
         bounds = [self.write(b, select, outer) if b is not None else None for b in (node.limit, node.offset)]
         if bounds[0] is None and bounds[1] is not None and self.dialect.no_limit is not None:
@@ -442,6 +445,10 @@ class Writer:
             return select
         select.order, (select.limit, select.offset), select.stage = order, bounds, Stage.SORT
         return select
+
+    def _is_constant_column(self, value: Expression, select: Select) -> bool:
+        found = select.names.get(_key(value)) if isinstance(value, Column) else None
+        return isinstance(found, exp.Literal | exp.Null) and not self.dialect.is_native
 
     def _output(self, value: Expression, select: Select) -> exp.Expr | None:
         """A sort key as the name of an output column, where it is one that the select list computes."""

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from workbench.dialects.base import bracketed
+
 _AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX", "ANY_VALUE", "GROUP_CONCAT")
 _RANKS = ("ROW_NUMBER", "RANK", "DENSE_RANK", "NTILE")
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.IntDiv, exp.Mod, exp.Neg)
@@ -32,11 +34,61 @@ def name_group_keys(tree: exp.Expr) -> None:
 def group_any_values(tree: exp.Expr) -> None:
     """For engines that take ANY_VALUE alone for no aggregate: a HAVING that always holds makes the one group."""
     for select in list(tree.find_all(exp.Select)):
-        parts = [part for part in _places(select) if not select.args.get("group") and not select.args.get("having")]
+        having = select.args.get("having")
+        parts = [] if select.args.get("group") else [*_places(select), *([having.this] if having else ())]
         calls = [call.name for part in parts for call in _aggregates(part)]
         if calls and set(calls) == {"ANY_VALUE"}:
             count = exp.Anonymous(this="COUNT", expressions=[exp.Star()])
-            select.set("having", exp.Having(this=exp.GTE(this=count, expression=exp.Literal.number(0))))
+            holds = exp.GTE(this=count, expression=exp.Literal.number(0))
+            select.set("having", exp.Having(this=exp.and_(holds, having.this) if having else holds))
+
+
+def drop_constant_keys(tree: exp.Expr) -> None:
+    """For engines that take a number in a window's keys for a column's place. A constant sets no row apart."""
+    for window in list(tree.find_all(exp.Window)):
+        window.set("partition_by", [key for key in window.args.get("partition_by") or () if not _is_number(key)])
+        order = window.args.get("order")
+        keys = [key for key in order.expressions if not _is_number(key.this)] if order is not None else []
+        if keys or not _has_distances(window):
+            window.set("order", exp.Order(expressions=keys) if keys else None)
+            continue
+        for key in order.expressions:
+            key.set("this", exp.Add(this=key.this, expression=exp.Literal.number(0)))
+
+
+def _is_number(tree: exp.Expr) -> bool:
+    inner = tree.this if isinstance(tree, exp.Neg) else tree
+    return isinstance(inner, exp.Literal) and not inner.is_string
+
+
+def _has_distances(window: exp.Window) -> bool:
+    spec = window.args.get("spec")
+    ends = (spec.args["start"], spec.args["end"]) if spec is not None and spec.text("kind") == "RANGE" else ()
+    return any(isinstance(end, exp.Expr) for end in ends)
+
+
+def spell_null_order(tree: exp.Expr) -> None:
+    """For engines where NULLs are the smallest, and no words put them elsewhere: a key of its own does."""
+    for order in reversed(list(tree.find_all(exp.Order))):  # the innermost first, as keys are copied
+        keys = []
+        for key in order.expressions:
+            nulls_first, is_descending = bool(key.args.get("nulls_first")), bool(key.args.get("desc"))
+            if nulls_first is is_descending:
+                place = _behind(key.this, order.parent)
+                is_null = exp.Is(this=bracketed(place, 4), expression=exp.Null())
+                keys.append(exp.Ordered(this=is_null, desc=nulls_first or None, nulls_first=not nulls_first))
+                key.set("nulls_first", not is_descending)
+            keys.append(key)
+        order.set("expressions", keys)
+
+
+def _behind(tree: exp.Expr, query: exp.Expr) -> exp.Expr:
+    """A sort key; for a name of the select list what it stands for, as names are known only where they stand alone."""
+    items = (
+        query.expressions if isinstance(query, exp.Select) and isinstance(tree, exp.Column) and not tree.table else ()
+    )
+    found = [item.this if _is_named(item) else item for item in items if item.alias_or_name == tree.name]
+    return (found[0] if len(found) == 1 else tree).copy()
 
 
 def _aggregates(tree: exp.Expr) -> Iterator[exp.Expr]:
@@ -92,17 +144,16 @@ def sign_ranks(tree: exp.Expr, integer_type: str) -> None:
             window.replace(exp.Cast(this=window.copy(), to=exp.Var(this=integer_type)))
 
 
-def widen_recursions(tree: exp.Expr, text_type: str) -> None:
-    """For engines where a recursive query's columns are as wide as its first row's: texts get a wide type there."""
-    for clause in list(tree.find_all(exp.With)):
-        for definition in clause.expressions if clause.recursive else ():
-            if not isinstance(definition.this, exp.SetOperation):
-                continue
-            for item in first_select(definition.this).expressions:
-                value = item.this if _is_named(item) else item
-                is_text = isinstance(value, exp.Literal) and value.is_string
-                if is_text or (isinstance(value, exp.Anonymous) and value.name == "CONCAT"):
-                    value.replace(exp.Cast(this=value.copy(), to=exp.Var(this=text_type)))
+def sort_excepts(tree: exp.Expr) -> None:
+    """For engines that take an EXCEPT of one row, on the inner side of an outer join or in EXISTS, for empty: sorted it is
+    not."""
+    if not any(join.side for join in tree.find_all(exp.Join)) and tree.find(exp.Exists) is None:
+        return
+    for difference in list(tree.find_all(exp.Except)):
+        is_source = isinstance(difference.parent, exp.Subquery | exp.CTE) and not difference.args.get("order")
+        if is_source:
+            first_column = exp.Ordered(this=exp.Literal.number(1), nulls_first=True)
+            difference.set("order", exp.Order(expressions=[first_column]))
 
 
 def first_select(tree: exp.Expr) -> exp.Select:

@@ -17,7 +17,7 @@ from sqlglot.dialects.dialect import Dialect as SqlglotDialect
 
 from workbench.core_functions import Core, TypedAggregation, TypedOver
 from workbench.errors import PlanError, UnsupportedError
-from workbench.plan import Join
+from workbench.plan import Join, SetOperation
 from workbench.plan_expressions import (
     Aggregation,
     Bound,
@@ -110,6 +110,10 @@ class Dialect:
     def takes_full_join(self, node: Join) -> bool:
         """Whether the engine can join so; else a left join and the right rows without a partner are put together."""
         return self.has_full_join
+
+    def recursion(self, node: SetOperation) -> SetOperation:
+        """A recursive sub-pipeline's union as the engine needs it."""
+        return node
 
     def identifier(self, name: str) -> exp.Identifier:
         return exp.Identifier(this=name, quoted=not self._is_plain(name))

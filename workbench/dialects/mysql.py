@@ -15,12 +15,22 @@ from sqlglot import exp
 
 from workbench.core_functions import Core, TypedAggregation, TypedOver
 from workbench.dialects.base import Names, bracketed
-from workbench.dialects.typed import NUMBER, TIME, TIME_OF_DAY, TypedDialect, regex_of_glob
+from workbench.dialects.mysql_times import MySQLTimes
+from workbench.dialects.typed import NUMBER, TypedDialect, regex_of_glob
 from workbench.errors import UnsupportedError
 from workbench.lower_aggregates import with_ordered_texts, with_plain_keys, without_arg_extremes
 from workbench.lower_values import lower_bound
-from workbench.plan_expressions import Aggregation, Expression, Literal, Over
-from workbench.select_rewrites import first_select, group_any_values, name_group_keys, sign_ranks, widen_recursions
+from workbench.plan import Item, Project, SetOperation
+from workbench.plan_expressions import Aggregation, Column, Expression, Frame, Literal, Over, SortKey
+from workbench.select_rewrites import (
+    drop_constant_keys,
+    first_select,
+    group_any_values,
+    name_group_keys,
+    sign_ranks,
+    sort_excepts,
+    spell_null_order,
+)
 
 # information_schema.keywords: reserved
 KEYWORDS = """
@@ -47,13 +57,11 @@ KEYWORDS = """
 _EXACT = "DECIMAL(65, 30)"  # the shortest digits of a double
 _TRIFLE = "1.0000000000000003"  # https://sqlite.org/src/file?name=src/printf.c&ci=version-3.40.1, etFLOAT
 _NO_NUMBER = "-1.7976931348623157e308"  # stands for NaN, which MySQL does not have
-_FORMATS = {"M": "i"} | {letter: letter for letter in "YmdHSjw"}
-_SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 _DEEP = "SET_VAR(cte_max_recursion_depth = 1000000)"  # 1000 if nothing is said
-_TEXT_SIZE = 16383  # characters of the longest VARCHAR
+_WIDE = {"integer": "SIGNED", "text": "CHAR(16383)"}  # characters of the longest VARCHAR
 
 
-class MySQL(TypedDialect):
+class MySQL(MySQLTimes):
     name = "mysql"
     sqlglot = "mysql"
     keywords = frozenset(KEYWORDS.split())
@@ -68,10 +76,12 @@ class MySQL(TypedDialect):
     no_limit = 2**64 - 1
 
     def sql(self, tree: exp.Expr, is_pretty: bool = False) -> str:
+        drop_constant_keys(tree)
+        spell_null_order(tree)
         name_group_keys(tree)
         group_any_values(tree)
         sign_ranks(tree, self.types["integer"])
-        widen_recursions(tree, f"CHAR({_TEXT_SIZE})")
+        sort_excepts(tree)
         if any(clause.recursive for clause in tree.find_all(exp.With)):
             first_select(tree).set("hint", exp.Hint(expressions=[exp.Var(this=_DEEP)]))
         for bound in tree.find_all(exp.Limit, exp.Offset):
@@ -145,7 +155,14 @@ class MySQL(TypedDialect):
         return self.cast(self._rounded(value, names), "real")
 
     def core_format(self, value: Core, names: Names) -> exp.Expr:
-        return self.cast(self._rounded(value, names), "text")
+        """A decimal has no negative zero, which -0.001 is with two digits."""
+        this, digits = value.args
+        if isinstance(this, Literal) and this.value >= 0:
+            return self.cast(self._rounded(value, names), "text")
+        is_negative = self.binary(exp.LT, (this, Literal(0)), names)
+        sign = exp.Case(ifs=[exp.If(this=is_negative, true=exp.Literal.string("-"))], default=exp.Literal.string(""))
+        size = replace(value, args=(Core("abs", (this,), "real"), digits))
+        return self.call("CONCAT", [sign, self.cast(self._rounded(size, names), "text")])
 
     def core_integer_of_real(self, value: Core, names: Names) -> exp.Expr:
         """The cast alone would round."""
@@ -174,6 +191,8 @@ class MySQL(TypedDialect):
             size = self.call("FLOOR", [self.call("LOG10", [self.call("ABS", [tree.copy()])])])
             digits = exp.Sub(this=exp.Literal.number(14), expression=size)
             tree = self.call("ROUND", [tree, self.call("COALESCE", [digits, exp.Literal.number(0)])])
+        if not isinstance(this, Column):  # which holds no -0.0
+            tree = exp.Add(this=tree, expression=exp.Literal.number("0e0"))
         return self.cast(exp.Cast(this=tree, to=exp.Var(this="JSON")), "text")
 
     # texts
@@ -271,74 +290,6 @@ class MySQL(TypedDialect):
     core_ltrim = partialmethod(_trimmed, side="LEADING")
     core_rtrim = partialmethod(_trimmed, side="TRAILING")
 
-    # times
-
-    def _moment(self, value: Core, names: Names) -> exp.Expr:
-        """The time that a text and modifiers mean, NULL where the text is no time: the server would read many more."""
-        this, *modifiers = value.args
-        if isinstance(this, Literal):  # "now": other constants are computed before
-            tree: exp.Expr = self.call("UTC_TIMESTAMP", [exp.Literal.number(3)])
-        else:
-            text, first = self.write(this, names), exp.Literal.string("2000-01-01 ")
-            whole, of_day = (
-                self.call("REGEXP_SUBSTR", [text.copy(), exp.Literal.string(p)]) for p in (TIME, TIME_OF_DAY)
-            )
-            tree = self.call("COALESCE", [whole, self.call("CONCAT", [first, of_day])])
-        for modifier in modifiers:
-            tree = self._modified(tree, modifier.value.strip().lower())
-        return tree
-
-    def _formatted(self, moment: exp.Expr, form: str) -> exp.Expr:
-        return self.call("DATE_FORMAT", [moment, exp.Literal.string(form)])
-
-    def _modified(self, tree: exp.Expr, modifier: str) -> exp.Expr:
-        starts = {"start of day": "%Y-%m-%d", "start of month": "%Y-%m-01", "start of year": "%Y-01-01"}
-        if modifier in starts:
-            return self._formatted(tree, starts[modifier])
-        found = re.fullmatch(r"([+-]?\d+(?:\.\d+)?) (day|hour|minute|second|month|year)s?", modifier)
-        if not found or (found[2] in ("month", "year") and "." in found[1]):
-            raise UnsupportedError(f"the time modifier {modifier!r}", where=self.name)
-        size, unit = found[1].lstrip("+"), found[2]
-        if "." in size:
-            size, unit = repr(float(size) * _SECONDS[unit]), "second"
-        moved = self._later(tree, exp.Literal.number(size), unit)
-        if unit not in ("month", "year"):
-            return moved
-        # SQLite keeps the day's number, which may run over: Jan 31 + 1 month is Mar 2 or 3
-        lost = exp.Sub(this=self.call("DAYOFMONTH", [tree.copy()]), expression=self.call("DAYOFMONTH", [moved.copy()]))
-        return self._later(moved, exp.Paren(this=lost), "day")
-
-    def _later(self, tree: exp.Expr, size: exp.Expr, unit: str) -> exp.Expr:
-        """DATE_ADD also of a text, from which it makes one again."""
-        return exp.Add(this=tree, expression=exp.Interval(this=size, unit=exp.Var(this=unit.upper())))
-
-    def core_day(self, value: Core, names: Names) -> exp.Expr:
-        moment, parts = self._moment(value, names), []
-        for run, code in re.findall(r"((?:%[YmdHMSjw%]|[^%])+)|(%.?)", value.word):
-            if code == "%s":
-                parts.append(self._since_1970("SECOND", moment))
-            elif code == "%f":
-                seconds = self._formatted(moment.copy(), "%S.%f")
-                parts.append(self.call("LEFT", [seconds, exp.Literal.number(6)]))
-            elif code:
-                raise UnsupportedError(f"the time format {code}", where=self.name)
-            else:
-                form = re.sub("%([^%])", lambda found: f"%{_FORMATS[found[1]]}", run)
-                parts.append(self._formatted(moment.copy(), form))
-        if len(parts) == 1:
-            return self.cast(parts[0], "text") if value.word == "%s" else parts[0]
-        return self.call("CONCAT", parts or [exp.Literal.string("")])
-
-    def _since_1970(self, unit: str, moment: exp.Expr) -> exp.Expr:
-        return self.call("TIMESTAMPDIFF", [exp.Var(this=unit), exp.Literal.string("1970-01-01"), moment.copy()])
-
-    def core_julian(self, value: Core, names: Names) -> exp.Expr:
-        """As SQLite does it: whole milliseconds since the first day over those of a day."""
-        micro = self._since_1970("MICROSECOND", self._moment(value, names))
-        milli = exp.IntDiv(this=micro, expression=exp.Literal.number(1000))
-        whole = exp.Paren(this=exp.Add(this=milli, expression=exp.Literal.number(210866760000000)))
-        return exp.Paren(this=exp.Div(this=whole, expression=exp.Literal.number("86400000e0"), typed=True, safe=True))
-
     # aggregates and windows
 
     def write_typedaggregation(self, value: TypedAggregation, names: Names) -> exp.Expr:
@@ -369,12 +320,52 @@ class MySQL(TypedDialect):
 
     def write_typedover(self, value: TypedOver, names: Names) -> exp.Expr:
         frame = value.frame
-        if frame is not None and (frame.unit == "groups" or frame.exclude != "no others"):
+        if frame is None:
+            return super().write_typedover(self._unfiltered(value), names)
+        if frame.unit == "groups" or frame.exclude != "no others":
             what = frame.unit if frame.unit == "groups" else f"exclude {frame.exclude}"
             raise UnsupportedError(f"a window's frame with {what}", where=self.name)
-        return super().write_typedover(self._unfiltered(value), names)
+        is_span = frame.unit == "range" and any(bound.offset is not None for bound in (frame.start, frame.end))
+        if is_span and not value.order:
+            raise UnsupportedError("distances from a constant", where=self.name)
+        order = tuple(self._span_key(key) for key in value.order) if is_span else value.order
+        tree = super().write_typedover(self._unfiltered(replace(value, order=order)), names)
+        return self._of_several_rows(tree, value, names) if _is_beside_its_row(frame) else tree
+
+    def _span_key(self, key: SortKey) -> SortKey:
+        """The one key of a span, the other way around where NULLs are not where MySQL has them."""
+        if key.value.type not in ("integer", "real"):
+            raise UnsupportedError(f"distances between values of type {key.value.type}", where=self.name)
+        if key.nulls_first is not key.is_descending:
+            return key
+        return SortKey(Core("negative", (key.value,), key.value.type), not key.is_descending, key.nulls_first)
+
+    def _of_several_rows(self, tree: exp.Expr, value: TypedOver, names: Names) -> exp.Expr:
+        """Over a lone row MySQL 9.7 takes every frame to hold it. A span beside a NULL does hold NULLs."""
+        rows = exp.Window(this=self.call("COUNT", [exp.Star()]))
+        has_more: exp.Expr = exp.GT(this=rows, expression=exp.Literal.number(1))
+        if value.frame.unit == "range":
+            is_null = self.write(Core("is null", (value.order[0].value,), "condition"), names)
+            has_more = exp.Or(this=has_more, expression=is_null)
+        empty = {"count": Literal(0), "total": Literal(0.0)}.get(value.name)
+        return exp.Case(
+            ifs=[exp.If(this=has_more, true=tree)], default=self.write_literal(empty, names) if empty else None
+        )
 
     # queries
+
+    def recursion(self, node: SetOperation) -> SetOperation:
+        """A recursive column is as wide as in the first part: texts and integers get the widest type there."""
+        left = node.left
+        start = left.items if isinstance(left, Project) else [Item.keep(one.column()) for one in left.fields]
+        items = [
+            Item(Core("wide", (item.value,), one.type), one.name, one.alias) if one.type in _WIDE else item
+            for item, one in zip(start, left.fields, strict=True)
+        ]
+        return replace(node, left=Project(left.input if isinstance(left, Project) else left, tuple(items)))
+
+    def core_wide(self, value: Core, names: Names) -> exp.Expr:
+        return exp.Cast(this=self.write(value.args[0], names), to=exp.Var(this=_WIDE[value.type]))
 
     def write_inquery(self, value, names: Names) -> exp.Expr:
         tree = super().write_inquery(value, names)
@@ -383,6 +374,12 @@ class MySQL(TypedDialect):
             source = exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("limited")))
             tree.args["query"].set("this", exp.Select(expressions=[exp.Star()]).from_(source))
         return tree
+
+
+def _is_beside_its_row(frame: Frame) -> bool:
+    """Whether a frame leaves out the row itself."""
+    sides = ((frame.start, "following"), (frame.end, "preceding"))
+    return any(bound.side == side and bound.offset not in (None, Literal(0)) for bound, side in sides)
 
 
 def _size_from_end(this: Expression, start: Expression) -> int | None:
