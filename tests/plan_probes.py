@@ -328,6 +328,9 @@ QUERIES = {
     "nulls in windows": "SELECT id, LAST_VALUE(bonus) OVER (ORDER BY id), FIRST_VALUE(salary) OVER (ORDER BY salary), "
     "LEAD(NULL, 1, 'x') OVER (ORDER BY id), LAG(7, 2, bonus) OVER (ORDER BY id), LAG(bonus, 1, LENGTH(name)) OVER (ORDER BY id) FROM emp",
     "texts joined over nothing": "SELECT id, GROUP_CONCAT(name) OVER (PARTITION BY id) FROM emp",
+    "correlated to the same table without alias": "SELECT id FROM emp WHERE salary >= (SELECT MAX(e2.salary) FROM emp e2 WHERE e2.dept_id = emp.dept_id) "
+    "AND EXISTS (SELECT 1 FROM emp AS e3 WHERE e3.bonus = emp.id * 10)",
+    "substring of sums": "SELECT SUBSTR(name, ~id, bonus), SUBSTR(name, id - bonus, id + bonus), SUBSTR(code, LENGTH(name) - id) FROM emp",
     "list with nulls of columns": "SELECT id FROM emp WHERE id NOT IN (bonus, dept_id, 7)",
     "arg_max by a null": "SELECT dept_id, hired, MAX(NULL) FROM emp WHERE id < 2 GROUP BY dept_id",
     "recursive texts of a query": "WITH RECURSIVE c AS (SELECT column1 AS n, column2 AS s FROM (VALUES (1, 'a')) "

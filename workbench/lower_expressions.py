@@ -102,7 +102,9 @@ class Expressions:
                 if found.type == "null":
                     return NULL  # a column of nothing but NULL has another type on each engine
                 kind = _held_type(found)
-                return Column(found.alias, found.name, kind, e.affinity, e.collation, e.is_outer, found.largest)
+                return Column(
+                    found.alias, found.name, kind, e.affinity, e.collation, e.is_outer, found.largest, found.times
+                )
         raise UnsupportedError(f"the column {e.text} of a query around this one")
 
     # comparison
@@ -389,6 +391,13 @@ class Expressions:
         if this.type != "text":
             raise UnsupportedError(f"{e.name} of a number outside SQLite")
         name = "julian" if e.name == "julianday" else "day"
+        times = this.times if isinstance(this, Column) else None
+        if times == "forms":
+            raise UnsupportedError(
+                f"{e.name} of a column that holds times in other forms (docs/plan.md) outside SQLite"
+            )
+        if times == "days" and (name == "julian" or modifiers or re.search("%[^Ymd%]", form)):
+            raise UnsupportedError(f"{e.name} of a column that holds days past their month's end outside SQLite")
         kind = "real" if e.name == "julianday" else "text"
         return Core(name, (this, *modifiers), kind, form)
 

@@ -83,6 +83,16 @@ class Writer:
         return found
 
     @cached_property
+    def renamed(self) -> set[str]:
+        """Names of tables that are read under another name too."""
+        pairs = [
+            (one.table if isinstance(one, Scan) else one.name, one.alias)
+            for one in self.relations
+            if isinstance(one, Scan | Ref)
+        ]
+        return {name.lower() for name, alias in pairs if name.lower() != alias.lower()}
+
+    @cached_property
     def stored(self) -> set[str]:
         """Names of tables' columns."""
         scans = (relation for relation in self.relations if isinstance(relation, Scan))
@@ -143,12 +153,12 @@ class Writer:
                 item.replace(exp.Alias(this=item.copy(), alias=self.dialect.identifier(item.name)))
         return tree
 
-    def _free_alias(self) -> str:
+    def _free_alias(self, word: str = "q") -> str:
         number = 1
-        while f"q{number}" in self.aliases:
+        while f"{word}{number}".lower() in self.aliases:
             number += 1
-        self.aliases.add(f"q{number}")
-        return f"q{number}"
+        self.aliases.add(f"{word}{number}".lower())
+        return f"{word}{number}"
 
     def _alias(self, name: str, columns: tuple[str, ...] = ()) -> exp.TableAlias:
         listed = [self.dialect.identifier(column) for column in columns]
@@ -202,6 +212,8 @@ class Writer:
         return self._table(ref.name, ref.alias, ref.fields, is_whole=True)
 
     def _table(self, name: str, alias: str, fields: tuple[Field, ...], is_whole: bool) -> Select:
+        if self.dialect.has_names_behind_aliases and alias.lower() == name.lower() in self.renamed:
+            alias = self._free_alias(f"{alias}_")
         has_alias = alias.lower() != name.lower()
         table = exp.Table(this=self.dialect.identifier(name), alias=self._alias(alias) if has_alias else None)
         select = Select(fields=fields, source=table, has_star=is_whole)

@@ -65,6 +65,7 @@ class ClickHouse(JoinedQueries):
     null_order = "last"
     has_values = False
     has_unique_names = True
+    has_names_behind_aliases = True
     rewrites = (lift_queries, with_signed_integers, _without_recursive_union)
     columns_hide_aliases = True
     types: ClassVar = {"integer": "Int64", "real": "Float64", "text": "String", "wide": "Int128"}
@@ -193,9 +194,11 @@ class ClickHouse(JoinedQueries):
 
     def needs_more_than_64_bits(self, value: Core) -> bool:
         """What overflows wraps around silently: where nothing is known, two columns or a large constant may."""
-        fits = magnitudes.fits(value)
-        is_large = any(isinstance(arg, Literal) and abs(arg.value or 0) >= 2**31 for arg in value.args)
-        return not fits if fits is not None else is_large or not any(isinstance(arg, Literal) for arg in value.args)
+        known = [bound for bound in map(magnitudes.of, value.args) if bound is not None]
+        if len(known) != 1:
+            return not known or not magnitudes.fits(value)
+        is_constant = any(isinstance(arg, Literal) for arg in value.args)
+        return known[0] >= 2**31 if is_constant else value.name == "*" or known[0] >= 2**41
 
     def core_round(self, value: Core, names: Names) -> exp.Expr:
         return self.call("ROUND", [self.nudged(value.args[0], names), self.write(value.args[1], names)])
@@ -248,6 +251,7 @@ class ClickHouse(JoinedQueries):
         place = _before_lowering(start)
         bound = lower_bound(place)
         is_whole = place is not start or isinstance(place, Literal)
+        place, *length = map(_of_64_bits, (place, *length))
         if (bound is not None and bound > 0) or isinstance(place, Literal):
             return self.call("substringUTF8", [self.write(arg, names) for arg in (this, place, *length)])
         is_before = Core("compare", (place, Literal(0)), "condition", "=" if is_whole else "<=")
@@ -413,6 +417,12 @@ def _before_lowering(start: Expression) -> Expression:
     size, place = start.args[0].args if start.name == "+" and isinstance(start.args[0], Core) else (None, None)
     is_from_end = isinstance(size, Core) and size.name == "char_length" and isinstance(place, Literal)
     return place if is_from_end else start
+
+
+def _of_64_bits(value: Expression) -> Expression:
+    """A place in a text; sums of what is not known have more bits."""
+    is_open = isinstance(value, Core) and magnitudes.fits(value) is None
+    return Core("signed", (value,), "integer") if is_open else value
 
 
 def _less(value: Expression) -> Expression:

@@ -27,7 +27,6 @@ _PLACES = {"%Y-%m-%d": (1, 10), "%Y-%m": (1, 7), "%m-%d": (6, 5), "%Y": (1, 4), 
 _SIGNED_ZERO = ("negative", "*", "divide_reals", "round", "choose")  # functions that give -0.0 too
 _OF_64_BITS = ("modulo", "cut", "&", "|", "~", "<<", ">>")
 _WIDE_END = 2.0**126  # of integers of 128 bits
-TIME_OF_DAY = r"^\d\d:\d\d(:\d\d(\.\d+)?)?$"
 
 
 class TypedDialect(Dialect):
