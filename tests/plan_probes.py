@@ -293,6 +293,15 @@ QUERIES = {
     "FIRST_VALUE(id) OVER (ORDER BY dept_id DESC NULLS FIRST, id RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) FROM emp",
     "except of one row, joined": "SELECT e.id, q.k FROM emp e LEFT JOIN (SELECT 1 AS k EXCEPT SELECT 2) q ON q.k = e.id",
     "order of nulls of a computed group": "SELECT id % 3 AS k, COUNT(*) FROM emp GROUP BY id % 3 ORDER BY k DESC NULLS FIRST",
+    "dates against texts": "SELECT id, hired > '2020', hired < '2020', hired > code, code < hired, hired BETWEEN '2020' AND '2021', "
+    "hired > '2020-01-01', hired < '1' || 'a' FROM emp",
+    "texts of a negative zero": "SELECT (bonus * -0.0) || '', ROUND(-0.2) || '', (salary * 0 * -1) || '' FROM emp",
+    "a cast in a condition on a union": "SELECT q.n FROM (SELECT name AS n FROM emp UNION SELECT 'a' || dname FROM dept) q "
+    "WHERE UPPER(q.n) <> 'Anna' AND UPPER(q.n) > 'anna'",
+    "integers equal to a computed real": "SELECT q.id FROM (SELECT id FROM emp ORDER BY id LIMIT 5) q "
+    "WHERE q.id = (SELECT AVG(id) FROM emp) OR q.id IN (0.5 + 0.75, 2.0 * 2)",
+    "a window beside a query in having": "SELECT dept_id, RANK() OVER (ORDER BY dept_id) FROM emp e GROUP BY dept_id "
+    "HAVING EXISTS (SELECT 1 FROM dept d WHERE d.id > e.dept_id)",
 }  # fmt: skip
 
 # Plans that no SQL of a benchmark says, found by fuzzing
@@ -343,5 +352,12 @@ PLANS = {
     "windows by constant columns": [
         {"scan": "dept"}, {"project": ["dept.id", {"v": 3}]},
         {"window": {"n": ["row_number", {"by": ["v"], "order": ["v", "dept.id"]}], "m": ["count", {"by": ["v"], "order": ["v desc"]}]}},
+    ],
+    "distances from a constant": [
+        {"scan": "emp"},
+        {"window": {"n": ["sum", "emp.id", {"order": [["asc", None]], "frame": ["range", ["preceding", 1], "unbounded following"]}]}},
+    ],
+    "a sort by a grouped constant": [
+        {"scan": "dept"}, {"aggregate": {"v": ["any_value", 7]}, "by": ["dept.city"]}, {"sort": ["v desc", "dept.city"]},
     ],
 }  # fmt: skip

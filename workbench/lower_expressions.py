@@ -119,9 +119,6 @@ class Expressions:
                 return Core("same", (a, b), "condition", word)
             return Core("none", (), "condition")
         is_number = (a.type in NUMBERS, b.type in NUMBERS)
-        is_numeric = (left in NUMERIC_AFFINITIES, right in NUMERIC_AFFINITIES)
-        if a.type == b.type == "text" and word in _ORDERS and is_numeric in ((True, False), (False, True)):
-            return self._held_text(word, a, b) if is_numeric[0] else self._held_text(_MIRRORED[word], b, a)
         if is_number == (True, True) or a.type == b.type:
             return _core_comparison(word, a, b)
         if "blob" in (a.type, b.type):
@@ -142,16 +139,6 @@ class Expressions:
         as_number = _core_comparison(word, number_, Core("real_of_text", (text_,), "real"))
         test = Core("is_number", (text_,), "condition")
         return Core("choose", (test, as_number, _by_type(word, number_, text_)), "condition")
-
-    def _held_text(self, word, held: Expression, other: Expression) -> Expression:
-        """A text that a column of numbers or dates holds <word> another, which is a number there if it looks like one."""
-        plain = _core_comparison(word, held, other)
-        if isinstance(other, Literal):
-            found = numeric_literal(other.value)
-            return plain if found is None else self._number_with_text(_MIRRORED[word], found, held, None, "numeric")
-        as_number = Core("real_of_text", (other,), "real")
-        numbers = self._number_with_text(_MIRRORED[word], as_number, held, None, "numeric")
-        return Core("choose", (Core("is_number", (other,), "condition"), numbers, plain), "condition")
 
     def _condition_is_null(self, e: Call) -> Expression:
         return Core("is null", (self.value(e.args[0]),), "condition")
@@ -486,7 +473,6 @@ def _by_type(word: str, number_: Expression, text_: Expression) -> Expression:
     return Core("choose", (Core("and", tuple(known), "condition") if len(known) > 1 else known[0], holds), "condition")
 
 
-_ORDERS = ("<", "<=", ">", ">=")
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>", "is": "is", "is not": "is not"}
 _STRICT = (  # core functions that are NULL if an argument is
     "&", "|", "<<", ">>", "~", "abs", "round", "char_length", "position", "upper", "lower", "replace", "trim", "ltrim",

@@ -357,7 +357,8 @@ class Writer:
 
     def visit_window(self, node: Window, outer: Names | None) -> Select:
         select = self.ready(self.visit(node.input, outer), Stage.WINDOW, node.expressions)
-        if any(tree.find(exp.Window) for tree in select.read_by(node.expressions)):
+        is_over_window = any(tree.find(exp.Window) for tree in select.read_by(node.expressions))
+        if is_over_window or not self.dialect.takes_window(select):
             select = self.wrap(select)
         for item in node.items:
             select.names[item.field.key] = self.write(item.value, select, outer)

@@ -34,6 +34,7 @@ from workbench.plan_expressions import (
     SortKey,
     Subquery,
 )
+from workbench.select_parts import Select
 
 BINARY = {
     "=": exp.EQ, "<>": exp.NEQ, "<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE, "is": exp.NullSafeEQ,
@@ -110,6 +111,10 @@ class Dialect:
     def takes_full_join(self, node: Join) -> bool:
         """Whether the engine can join so; else a left join and the right rows without a partner are put together."""
         return self.has_full_join
+
+    def takes_window(self, select: Select) -> bool:
+        """Whether a window function can stand beside what the select holds."""
+        return True
 
     def recursion(self, node: SetOperation) -> SetOperation:
         """A recursive sub-pipeline's union as the engine needs it."""
