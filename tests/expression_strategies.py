@@ -299,11 +299,12 @@ class Expressions:
         return Call("between", tuple(self._pair(depth, 3)))
 
     def _condition_cross(self, depth: int) -> Expression:
-        """A number beside a text: affinities decide."""
-        sides = [
-            self.value(self.pick(("digits", "text")), depth).e,
-            self.numeric(depth, ("integer", "real", "number")).e,
-        ]
+        """A number beside a text, or a date, whose column has a numeric affinity, beside a text: affinities decide."""
+        if self.chance(30):
+            sides = [self.value("date", depth).e, self.value(self.pick(("digits", "text")), depth).e]
+        else:
+            number = self.numeric(depth, ("integer", "real", "number"))
+            sides = [self.value(self.pick(("digits", "text")), depth).e, number.e]
         return Call(self.pick(COMPARISONS), tuple(sides if self.chance(50) else sides[::-1]))
 
     def _condition_mixed(self, depth: int) -> Expression:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from workbench.cli_options import chosen_engines, print_table, read_benchmark_or_warn
+from workbench.cli_options import chosen_engines, databases_option, print_table, read_benchmark_or_warn
 from workbench.cli_plan import plan
 from workbench.errors import NotBuiltError, WorkbenchError
 
@@ -62,7 +62,6 @@ run_option = click.option("--run", "run", required=True, metavar="RUN", help="A 
 benchmark_option = click.option(
     "--benchmark", required=True, metavar="PATH", help="A benchmark folder as downloaded, or `bundled`."
 )
-databases_option = click.option("--databases", metavar="PATH", help="Where the SQLite databases lie, if elsewhere.")
 trust_option = click.option(
     "--trust-sql",
     is_flag=True,

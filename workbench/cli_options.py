@@ -6,6 +6,8 @@ import click
 
 from workbench.errors import ConfigError
 
+databases_option = click.option("--databases", metavar="PATH", help="Where the SQLite databases lie, if elsewhere.")
+
 
 def chosen_engines(value: str | None) -> list[str] | None:
     """The engines of a comma-separated option; None where it is not given."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from workbench.cli_options import chosen_engines, print_table, read_benchmark_or_warn
+from workbench.cli_options import chosen_engines, databases_option, print_table, read_benchmark_or_warn
 from workbench.errors import ConfigError
 
 schema_option = click.option(
@@ -166,11 +166,19 @@ def convert(queries: Path, schema: str, output: Path, dialects: str | None, work
 
 @plan.command()
 @click.argument("benchmarks", nargs=-1, required=True, metavar="BENCHMARK ...")
+@databases_option
 @click.option("--engines", metavar="NAMES", help="Comma-separated; all that plans can be written for by default.")
 @click.option("--run", "run", default="roundtrip", show_default=True, metavar="RUN", help="Where rows are stored.")
 @click.option("--seconds", type=click.FloatRange(min=0, min_open=True), help="Time limit of one statement.")
 @click.option("--json", "is_json", is_flag=True, help="Print JSON.")
-def roundtrip(benchmarks: tuple[str, ...], engines: str | None, run: str, seconds: float | None, is_json: bool) -> None:
+def roundtrip(
+    benchmarks: tuple[str, ...],
+    databases: str | None,
+    engines: str | None,
+    run: str,
+    seconds: float | None,
+    is_json: bool,
+) -> None:
     """Run every gold query of benchmarks on SQLite and, through its plan, on each engine; print how many agree.
 
     sqlglot's own transpiling runs beside, plain and with names and texts repaired. Golds to which SQLite itself has
@@ -181,7 +189,8 @@ def roundtrip(benchmarks: tuple[str, ...], engines: str | None, run: str, second
     from workbench.plan_roundtrip import roundtrip as roundtrip_
 
     limits = Limits(seconds=seconds) if seconds else None
-    rows = roundtrip_([read_benchmark_or_warn(path) for path in benchmarks], chosen_engines(engines), run, limits)
+    chosen = [read_benchmark_or_warn(path, databases) for path in benchmarks]
+    rows = roundtrip_(chosen, chosen_engines(engines), run, limits)
     print_table(fidelity(rows), is_json)
     if not is_json:
         print_table(ambiguous_golds(rows))

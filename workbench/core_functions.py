@@ -6,7 +6,9 @@ type of what stands in WHERE, ON and CASE WHEN; integer 0 or 1 is its value else
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
+from workbench.magnitudes import of_call
 from workbench.plan_expressions import Aggregation, Expression, Over, SortKey
 
 # name -> meaning; the type of each result is given where it is made
@@ -78,6 +80,10 @@ class Core(Expression):
     word: str = ""
     affinity: str | None = None  # a cast's: its column keeps it
 
+    @cached_property
+    def largest(self) -> float | None:
+        return of_call(self.name, self.args, self.word)
+
 
 @dataclass(frozen=True)
 class TypedAggregation(Aggregation):
@@ -90,6 +96,10 @@ class TypedAggregation(Aggregation):
     def type(self) -> str:
         return self.kind
 
+    @cached_property
+    def largest(self) -> float | None:
+        return of_call(self.name, self.args)
+
 
 @dataclass(frozen=True)
 class TypedOver(Over):
@@ -100,3 +110,7 @@ class TypedOver(Over):
     @property
     def type(self) -> str:
         return self.kind
+
+    @cached_property
+    def largest(self) -> float | None:
+        return of_call(self.name, self.args)

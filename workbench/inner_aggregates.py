@@ -28,7 +28,10 @@ def _with_columns(node: Aggregate, found: dict[Expression, str]) -> Aggregate:
     """The grouping over an input that has these expressions as columns of these names."""
     own = tuple(Item.keep(one.column()) for one in {one.key: one for one in node.input.fields}.values())
     below = Project(node.input, (*own, *(Item(value, name) for value, name in found.items())))
-    inner = {value: Column(None, name, value.type, value.affinity, value.collation) for value, name in found.items()}
+    inner = {
+        value: Column(None, name, value.type, value.affinity, value.collation, largest=value.largest)
+        for value, name in found.items()
+    }
     items = tuple(replace(item, value=rewrite(item.value, inner.get)) for item in node.items)
     return Aggregate(below, node.keys, items)
 

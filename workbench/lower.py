@@ -8,9 +8,11 @@ the only place that knows SQLite's rules: a dialect only maps core functions. Th
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from workbench import magnitudes
 from workbench.core_functions import Core, TypedAggregation
 from workbench.errors import UnsupportedError
 from workbench.lower_expressions import Expressions, Scope
+from workbench.lower_mixed import refuse_mixed
 from workbench.lower_values import NUMBERS, folded, real, text
 from workbench.plan import (
     Aggregate,
@@ -37,6 +39,7 @@ Rewrite = Callable[[Aggregate], Aggregate]
 
 def lower(relation: Relation, aggregate_rewrites: tuple[Rewrite, ...] = ()) -> Relation:
     """The whole plan's root, lowered. aggregate_rewrites: what is done to each lowered grouping."""
+    refuse_mixed(relation)
     return Lowering(aggregate_rewrites).relation(relation, [])
 
 
@@ -71,7 +74,7 @@ class Lowering:
     def _values(self, node: Values, outer: Scope) -> Relation:
         lowering = self._expressions((), outer)
         rows = [[lowering.value(value) for value in row] for row in node.rows]
-        columns = [lowering.unified(list(column)) for column in zip(*rows, strict=True)] if node.names else []
+        columns = [_typed(lowering.unified(list(column))) for column in zip(*rows, strict=True)] if node.names else []
         return replace(node, rows=tuple(zip(*columns, strict=True)) if columns else node.rows)
 
     def _filter(self, node: Filter, outer: Scope) -> Relation:
@@ -144,6 +147,12 @@ class Lowering:
             left, right = (_as(text, side, mixed) for side in (left, right))
         elif any(kinds == set(NUMBERS) for kinds in mixed):
             left, right = (_as(real, side, mixed) for side in (left, right))
+        for one, other in () if node.is_all else pairs:
+            is_exact = {one.type, other.type} != set(NUMBERS)
+            if not is_exact and any(
+                magnitudes.fits(f.column(), magnitudes.EXACT_END) is False for f in (one, other) if f.type == "integer"
+            ):
+                raise UnsupportedError("integers beyond 2**53 and reals in one column outside SQLite")
         if any("null" in (one.type, other.type) for one, other in pairs):
             known = [one.type if one.type != "null" else other.type for one, other in _pairs(left, right)]
             left, right = (_with_typed_nulls(side, known) for side in (left, right))
@@ -159,11 +168,19 @@ class Lowering:
                 query = one.query.input if isinstance(one.query, As) else one.query
                 start = self.relation(query.left, outer)
                 names = one.query.names if isinstance(one.query, As) else ()
-                self.definitions[one.name.lower()] = renamed(start.fields, one.name, names)
+                given = renamed(start.fields, one.name, names)
+                # its numbers may grow with every round
+                self.definitions[one.name.lower()] = tuple(replace(each, largest=None) for each in given)
             query = self.relation(one.query, outer)
             self.definitions[one.name.lower()] = query.fields
             found.append(Definition(one.name, query, one.is_recursive))
         return With(tuple(found), self.relation(node.input, outer))
+
+
+def _typed(values: list[Expression]) -> list[Expression]:
+    """A column of constants: a NULL in its first row has the type of the others."""
+    known = next((value.type for value in values if value.type != "null"), None)
+    return [Core("null", (), known), *values[1:]] if known and values[0].type == "null" else values
 
 
 def _pairs(lowered: Relation, given: Relation) -> list[tuple[Field, Field]]:

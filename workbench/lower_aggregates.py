@@ -37,7 +37,7 @@ def without_arg_extremes(node: Aggregate) -> Aggregate:
         name = _free_name(f"{item.name}_at_{call.name[4:]}", taken)
         order = (SortKey(by, call.name == "arg_max", False),)
         windows.append(Item(TypedOver("first_value", (this,), keys, order, kind=this.type), name, item.alias))
-        column = Column(item.alias, name, this.type, this.affinity, this.collation)
+        column = Column(item.alias, name, this.type, this.affinity, this.collation, largest=this.largest)
         items.append(replace(item, value=TypedAggregation("any_value", (column,), kind=this.type)))
     if not windows:
         return node

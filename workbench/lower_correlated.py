@@ -62,7 +62,7 @@ def lift_queries(node: Relation) -> Relation:
             return item.field.column()
         return None
 
-    parts = _changed(node, lambda value: rewrite(value, lift))
+    parts = changed_parts(node, lambda value: rewrite(value, lift))
     if not lifted:
         return node
     kept = tuple(Item.keep(field.column()) for field in node.input.fields)
@@ -109,7 +109,7 @@ def _over_inputs(node: Relation) -> Relation:
             replace(new, values=tuple(rewrite(one, inner) for one in new.values)) if isinstance(new, InQuery) else new
         )
 
-    node = replace(node, **_changed(node, lambda value: rewrite(value, inner)))
+    node = replace(node, **changed_parts(node, lambda value: rewrite(value, inner)))
     if isinstance(node, Join | SetOperation):
         return replace(node, left=lift_queries(node.left), right=lift_queries(node.right))
     if isinstance(node, With):
@@ -118,8 +118,8 @@ def _over_inputs(node: Relation) -> Relation:
     return replace(node, input=lift_queries(node.input)) if node.inputs else node
 
 
-def _changed(node: Relation, change: Callable[[Expression], Expression]) -> dict[str, object]:
-    """The operator's parts with each of its expressions changed."""
+def changed_parts(node: Relation, change: Callable[[Expression], Expression]) -> dict[str, object]:
+    """The operator's parts with each of its own expressions changed."""
 
     def changed(value: object) -> object:
         if isinstance(value, Expression):

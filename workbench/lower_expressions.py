@@ -26,6 +26,7 @@ from workbench.lower_values import (
     substring,
     text,
 )
+from workbench.magnitudes import EXACT_END, INTEGER_END
 from workbench.plan import Aggregate, Filter, Project, Relation, Sort, Values, With
 from workbench.plan_columns import Field, Item
 from workbench.plan_expressions import (
@@ -100,7 +101,10 @@ class Expressions:
                 found = scope[key]
                 if found.type == "null":
                     return NULL  # a column of nothing but NULL has another type on each engine
-                return Column(found.alias, found.name, _held_type(found), e.affinity, e.collation, e.is_outer)
+                kind = _held_type(found)
+                return Column(
+                    found.alias, found.name, kind, e.affinity, e.collation, e.is_outer, found.largest, found.times
+                )
         raise UnsupportedError(f"the column {e.text} of a query around this one")
 
     # comparison
@@ -119,13 +123,37 @@ class Expressions:
                 return Core("same", (a, b), "condition", word)
             return Core("none", (), "condition")
         is_number = (a.type in NUMBERS, b.type in NUMBERS)
-        if is_number == (True, True) or a.type == b.type:
+        if a.type == b.type == "text" and (left in NUMERIC_AFFINITIES) != (right in NUMERIC_AFFINITIES):
+            if left in NUMERIC_AFFINITIES:
+                return self._text_of_numeric(word, a, b, left)
+            return self._text_of_numeric(_MIRRORED[word], b, a, right)
+        if is_number == (True, True):
+            return _of_large_numbers(word, a, b)
+        if a.type == b.type:
             return _core_comparison(word, a, b)
         if "blob" in (a.type, b.type):
             raise UnsupportedError("a comparison of blobs with other values outside SQLite")
         if is_number[0]:
             return self._number_with_text(word, a, b, left, right)
         return self._number_with_text(_MIRRORED[word], b, a, right, left)
+
+    def _text_of_numeric(self, word: str, this: Expression, other: Expression, affinity: str) -> Expression:
+        """this <word> other: a text in a column of numeric affinity (a DATE, say), which turns the other into a number.
+
+        Such a column holds numbers in their one form, so that for equality their texts do.
+        """
+        is_equality = word in ("=", "<>", "is", "is not")
+        if isinstance(other, Literal):
+            found = numeric_literal(other.value)
+            if found is None or is_equality:
+                return _core_comparison(word, this, other if found is None else text(found))
+            return self._number_with_text(_MIRRORED[word], found, this, None, affinity)
+        is_time = isinstance(other, Core) and other.name == "day" and re.search("[^%YmdHMSjswf]", other.word)
+        if is_equality or is_time:
+            return _core_comparison(word, this, other)
+        test = Core("is_number", (other,), "condition")
+        number_first = _by_type(_MIRRORED[word], other, this)
+        return Core("choose", (test, number_first, _core_comparison(word, this, other)), "condition")
 
     def _number_with_text(self, word, number_: Expression, text_: Expression, left, right) -> Expression:
         """number <word> text: as numbers where the text is one and an affinity asks for it, else by type."""
@@ -362,6 +390,13 @@ class Expressions:
         if this.type != "text":
             raise UnsupportedError(f"{e.name} of a number outside SQLite")
         name = "julian" if e.name == "julianday" else "day"
+        times = this.times if isinstance(this, Column) else None
+        if times == "forms":
+            raise UnsupportedError(
+                f"{e.name} of a column that holds times in other forms (docs/plan.md) outside SQLite"
+            )
+        if times == "days" and (name == "julian" or modifiers or re.search("%[^Ymd%]", form)):
+            raise UnsupportedError(f"{e.name} of a column that holds days past their month's end outside SQLite")
         kind = "real" if e.name == "julianday" else "text"
         return Core(name, (this, *modifiers), kind, form)
 
@@ -399,9 +434,8 @@ class Expressions:
             args = (*args, Literal(","))
         if e.name in ("lag", "lead") and len(args) == 3:
             this, default = self.unified([args[0], args[2]])
-            if this.type == "null" != default.type:
-                raise UnsupportedError(f"{e.name} of NULL with a default outside SQLite")
-            args, kind = (this, args[1], default), this.type
+            kind = _type([this, default])
+            args = (this if this.type == kind else Core("null", (), kind), args[1], default)
         kinds = {"row_number": "integer", "rank": "integer", "dense_rank": "integer", "ntile": "integer"}
         kinds |= {"percent_rank": "real", "cume_dist": "real"}
         where = self.condition(e.where) if e.where is not None else None
@@ -459,6 +493,21 @@ def _known_null(value: Expression) -> Expression:
 
 def _core_comparison(word: str, a: Expression, b: Expression) -> Expression:
     return Core("same" if word in ("is", "is not") else "compare", (a, b), "condition", word)
+
+
+def _of_large_numbers(word: str, a: Expression, b: Expression) -> Expression:
+    """An integer beside a real constant from 2**53 on, where doubles are whole and engines would make a double of both."""
+    for one, other in ((a, b), (b, a)):
+        constant = other.value if isinstance(other, Literal) and other.type == "real" else 0.0
+        if one.type != "integer" or abs(constant) < EXACT_END:
+            continue
+        if abs(constant) < INTEGER_END:
+            whole = Literal(int(constant))
+            return _core_comparison(word, *((one, whole) if one is a else (whole, one)))
+        is_reversed = (one is a) != (constant > 0)
+        ends = (Literal(0), one) if isinstance(one, Literal) else (one, other)
+        return _by_type(_MIRRORED[word] if is_reversed else word, *ends)
+    return _core_comparison(word, a, b)
 
 
 def _by_type(word: str, number_: Expression, text_: Expression) -> Expression:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from workbench.errors import PlanError
+from workbench.magnitudes import most
 from workbench.plan_columns import (
     Field,
     Item,
@@ -88,7 +89,10 @@ class Scan(Relation):
     @classmethod
     def of(cls, table: Table, alias: str | None = None, has_rowid: bool = False) -> "Scan":
         alias = check_alias(alias or table.name.replace(".", "_"))
-        columns = tuple(Field(alias, column.name, column.kind, column.affinity) for column in table.columns)
+        columns = tuple(
+            Field(alias, column.name, column.kind, column.affinity, None, column.largest, column.times)
+            for column in table.columns
+        )
         return cls(table.name, alias, columns, has_rowid, table.never_null)
 
     inputs = ()
@@ -142,7 +146,9 @@ class Values(Relation):
     @cached_property
     def fields(self) -> tuple[Field, ...]:
         columns = zip(self.names, zip(*self.rows, strict=True), strict=True) if self.names else ()
-        return tuple(Field(None, name, union_type([v.type for v in values])) for name, values in columns)
+        return tuple(
+            Field(None, name, union_type([v.type for v in values]), largest=most(values)) for name, values in columns
+        )
 
 
 @dataclass(frozen=True)
@@ -338,7 +344,10 @@ class SetOperation(Relation):
     @cached_property
     def fields(self) -> tuple[Field, ...]:
         pairs = zip(self.left.fields, self.right.fields, strict=True)
-        return tuple(replace(one, type=union_type([one.type, other.type])) for one, other in pairs)
+        return tuple(
+            replace(one, type=union_type([one.type, other.type]), largest=most((one.column(), other.column())))
+            for one, other in pairs
+        )
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,25 @@
 """The columns of a plan's operators: what one is, how a name finds it, which output names are allowed."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from workbench.errors import PlanError
+from workbench.magnitudes import of
 from workbench.plan_expressions import Aggregation, Column, Expression, Over
 
 
 @dataclass(frozen=True)
 class Field:
-    """A column that an operator gives. alias: the table it is called by, or None."""
+    """A column that an operator gives. alias: the table it is called by, or None. largest and times: as in schema.Column."""
 
     alias: str | None
     name: str
     type: str
     affinity: str | None = None
     collation: str | None = None
+    largest: float | None = field(default=None, compare=False, repr=False)
+    times: str | None = field(default=None, compare=False, repr=False)
 
     @property
     def text(self) -> str:
@@ -28,7 +31,9 @@ class Field:
 
     def column(self, is_outer: bool = False) -> Column:
         """An expression that reads this column."""
-        return Column(self.alias, self.name, self.type, self.affinity, self.collation, is_outer)
+        return Column(
+            self.alias, self.name, self.type, self.affinity, self.collation, is_outer, self.largest, self.times
+        )
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,10 @@ class Item:
 
     @property
     def field(self) -> Field:
-        return Field(self.alias, self.name, self.value.type, self.value.affinity, self.value.collation)
+        value = self.value
+        return Field(
+            self.alias, self.name, value.type, value.affinity, value.collation, of(value), getattr(value, "times", None)
+        )
 
 
 def find_field(given: Iterable[Field], alias: str | None, name: str) -> Field:
@@ -83,7 +91,7 @@ def renamed(given: Iterable[Field], alias: str, names: tuple[str, ...] = ()) -> 
             count += 1
             name = f"{base}:{count}"
         seen[name.lower()] = number
-        found.append(Field(alias, name, one.type, one.affinity, one.collation))
+        found.append(Field(alias, name, one.type, one.affinity, one.collation, one.largest, one.times))
     return tuple(found)
 
 

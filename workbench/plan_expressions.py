@@ -6,7 +6,7 @@ type word cannot be built: PlanError. Whether the columns exist is checked by th
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ class Expression:
     type: str = "any"
     affinity: str | None = None
     collation: str | None = None  # None: no rule of its own, compares as binary
+    largest: float | None = None  # a bound of the absolute value (magnitudes.py), None where none is known
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class Column(Expression):
     affinity: str | None
     collation: str | None = None
     is_outer: bool = False
+    largest: float | None = field(default=None, compare=False, repr=False)
+    times: str | None = field(default=None, compare=False, repr=False)
 
     @property
     def text(self) -> str:
@@ -170,6 +173,10 @@ class Subquery(Expression):
     @property
     def affinity(self) -> str | None:
         return self.query.fields[0].affinity
+
+    @property
+    def largest(self) -> float | None:
+        return self.query.fields[0].largest
 
 
 @dataclass(frozen=True)
@@ -329,7 +336,7 @@ def _inside(node: object) -> Iterator[Expression]:
 def _parts(kind: type) -> tuple[str, ...]:
     """The fields of a node that can hold expressions."""
     plain = (str, bool, str | None, bool | None)
-    return () if kind in (Column, Literal) else tuple(field.name for field in fields(kind) if field.type not in plain)
+    return () if kind in (Column, Literal) else tuple(one.name for one in fields(kind) if one.type not in plain)
 
 
 def _flat(value: object) -> Iterator[Expression]:
@@ -366,11 +373,11 @@ def rewrite(expression: Expression, change: Callable[[Expression], Expression | 
 
 def _rebuilt(node: object, change: Callable) -> object:
     new = {}
-    for field in fields(node):
-        old = getattr(node, field.name)
+    for part in fields(node):
+        old = getattr(node, part.name)
         value = _rewritten(old, change)
         if value is not old:
-            new[field.name] = value
+            new[part.name] = value
     return replace(node, **new) if new else node
 
 

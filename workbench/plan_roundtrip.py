@@ -25,7 +25,7 @@ from workbench.plan_columns import Item
 from workbench.plan_to_sql import plan_to_sql
 from workbench.progress import track
 from workbench.results import Run, dtypes, part_name
-from workbench.same_rows import difference, value_key
+from workbench.same_rows import difference, is_informative, value_key
 from workbench.schema import Schema
 from workbench.sql_to_plan import sql_to_plan
 from workbench.transpile import transpile, transpile_repaired
@@ -105,20 +105,26 @@ def fidelity(rows: pl.DataFrame) -> pl.DataFrame:
 
     n: distinct golds less the ambiguous and those not judged (the engine or the database is away). share: equal / n in
     percent. different: silent changes. plan_kept: golds whose plan comes back from its SQL, JSON and RelJson.
+    informative: those of n whose answer says something (`same_rows`); informative_share: the share of equal ones of them.
     """
 
     def count(outcome: str) -> pl.Expr:
         return (pl.col("outcome") == outcome).sum().alias(outcome)
 
+    is_judged = ~pl.col("outcome").is_in(["ambiguous", "not_judged"]) & pl.col("is_informative").fill_null(False)
     outcomes = ("equal", "different", "error", "refused", "gold_failed", "ambiguous", "not_judged")
     table = rows.group_by("method", "engine", maintain_order=True).agg(
-        pl.len().alias("golds"), *map(count, outcomes), pl.col("plan_fault").is_null().sum().alias("plan_kept")
+        pl.len().alias("golds"),
+        *map(count, outcomes),
+        pl.col("plan_fault").is_null().sum().alias("plan_kept"),
+        is_judged.sum().alias("informative"),
+        (100 * (pl.col("outcome").filter(is_judged) == "equal").mean()).round(2).alias("informative_share"),
     )
     n = pl.col("golds") - pl.col("ambiguous") - pl.col("not_judged")
     share = pl.when(n > 0).then((100 * pl.col("equal") / n).round(2))
     kept = pl.when(pl.col("method") == "plan").then("plan_kept")
     return table.with_columns(n=n, share=share, plan_kept=kept).select(
-        "method", "engine", "golds", "n", "share", *outcomes, "plan_kept"
+        "method", "engine", "golds", "n", "share", "informative", "informative_share", *outcomes, "plan_kept"
     )
 
 
@@ -276,6 +282,7 @@ def _judged(gold: Gold, execution: Execution | None, refusal: str | None) -> dic
     if reference.table is None:
         return {"outcome": "gold_failed", "reason": f"{reference.status}: {reference.message}"}
     row: dict[str, object] = {"gold_rows": reference.table.height}
+    row["is_informative"] = is_informative(reference.table.rows())
     table = execution.table if execution is not None else None
     if refusal is not None:
         row |= {"outcome": "refused", "reason": refusal}

@@ -161,6 +161,8 @@ class Writer:
             wanted = [name.lower() for name in names]
             if own == wanted or (self.dialect.has_unique_names and _unique(own) == wanted):
                 return select.query
+            if isinstance(select.query, exp.SetOperation) and _unique(own) == wanted:
+                return self._with_first_names(select.query, names)
             select = self.wrap(select, names=[one.name for one in renamed(select.fields, "q")])
         if self._is_sorted_by_old_names(select, names):
             select = self.wrap(select)
@@ -175,6 +177,16 @@ class Writer:
             is_named = isinstance(tree, exp.Column) and tree.name.lower() == name.lower()
             items.append(tree if is_named else exp.Alias(this=tree, alias=self.dialect.identifier(name)))
         return select.tree(items)
+
+    def _with_first_names(self, tree: exp.Expr, names: list[str]) -> exp.Expr:
+        """A set operation whose columns are called by these names: those of its first SELECT."""
+        first = tree = tree.copy()
+        while isinstance(first, exp.SetOperation):
+            first = first.this
+        for item, name in zip(list(first.expressions), names, strict=True):
+            if item.alias_or_name.lower() != name.lower():
+                item.replace(exp.Alias(this=item.unalias().copy(), alias=self.dialect.identifier(name)))
+        return tree
 
     def _is_sorted_by_old_names(self, select: Select, names: list[str]) -> bool:
         """Whether ORDER BY names an output that is to be called otherwise."""
@@ -236,6 +248,8 @@ class Writer:
                 names = tuple(wanted)  # elsewhere VALUES does not call its columns column1, column2, ...
             parts.append(exp.CTE(this=tree, alias=self._alias(definition.name, names)))
         tree = self.query(node.input, outer)
+        if isinstance(tree, exp.Values):  # which takes no WITH
+            tree = self.wrap(self._query(tree, node.input.fields)).tree([exp.Star()])
         tree.set("with_", exp.With(expressions=parts, recursive=is_recursive or None))
         return self._query(tree, node.fields)
 
@@ -357,8 +371,11 @@ class Writer:
 
     def visit_window(self, node: Window, outer: Names | None) -> Select:
         select = self.ready(self.visit(node.input, outer), Stage.WINDOW, node.expressions)
-        is_over_window = any(tree.find(exp.Window) for tree in select.read_by(node.expressions))
-        if is_over_window or not self.dialect.takes_window(select):
+        filters = tuple(item.value.where for item in node.items if item.value.where is not None)
+        is_computed = any(not isinstance(tree, exp.Column) for tree in select.read_by(filters))
+        is_refused = is_computed and not self.dialect.is_native  # PostgreSQL takes no aggregate in a window's FILTER
+        is_refused = is_refused or not self.dialect.takes_window(select)
+        if is_refused or any(tree.find(exp.Window) for tree in select.read_by(node.expressions)):
             select = self.wrap(select)
         for item in node.items:
             select.names[item.field.key] = self.write(item.value, select, outer)
@@ -397,6 +414,9 @@ class Writer:
         select = self.visit(node.input, outer)
         is_compound = isinstance(select.query, exp.SetOperation) and not select.query.args.get("order")
         is_compound = is_compound and all(self._output(key.value, select) is not None for key in node.keys)
+        is_compound = is_compound and not any(
+            _is_second(part, node.input) for key in node.keys for part in walk(key.value)
+        )
         if not is_compound or select.query.args.get("limit") or select.query.args.get("with_"):
             select = self.ready(select, Stage.DISTINCT, node.expressions)
             is_compound = False
@@ -420,6 +440,7 @@ class Writer:
             bounds[0] = exp.Literal.number(self.dialect.no_limit)
         if is_compound:
             select.query = select.query.copy()
+            _name_columns(select.query)
             _bound(select.query, order, *bounds)
             select = self._query(select.query, select.fields)
             return select
@@ -450,6 +471,7 @@ class Writer:
     def visit_setoperation(self, node: SetOperation, outer: Names | None) -> Select:
         left, right = self.visit(node.left, outer), self.visit(node.right, outer)
         left, right = (self._side(part, side) for part, side in ((left, "left"), (right, "right")))
+        left.has_star = left.has_star and len({one.name.lower() for one in left.fields}) == len(left.fields)
         if node.kind == "intersect" and not self.dialect.is_native and isinstance(left.query, exp.Union | exp.Except):
             left = self.wrap(left)  # elsewhere INTERSECT binds tighter than what stands before it
         trees = [self.finish(part, [one.name for one in part.fields]) for part in (left, right)]
@@ -470,8 +492,29 @@ class Writer:
         return select if is_plain else self.wrap(select)
 
 
+def _is_second(part: Expression, below: Relation) -> bool:
+    """Whether another column of the same name stands before it."""
+    if not isinstance(part, Column) or part.is_outer:
+        return False
+    first = next((one for one in below.fields if one.name.lower() == part.name.lower()), None)
+    return first is not None and first.key != _key(part)
+
+
 def _unique(names: list[str]) -> list[str]:
     return [one.name for one in renamed([Field(None, name, "any") for name in names], "q")]
+
+
+def _name_columns(query: exp.Expr) -> None:
+    """Of several tables' columns ORDER BY finds only those that the first SELECT names."""
+    first = query
+    while isinstance(first, exp.SetOperation):
+        first = first.this
+    if first.args.get("joins"):
+        named = [
+            exp.Alias(this=one, alias=one.this.copy()) if isinstance(one, exp.Column) else one
+            for one in first.expressions
+        ]
+        first.set("expressions", named)
 
 
 def _bound(tree: exp.Expr, order: list[exp.Expr], limit: exp.Expr | None, offset: exp.Expr | None) -> None:

@@ -147,6 +147,7 @@ TABLES: dict[str, dict[str, tuple[type[pl.DataType], str]]] = {
         ),
         "reason": (_TEXT, "the outcome in words"),
         "gold_rows": (_INT, "rows of gold's result on SQLite"),
+        "is_informative": (_FLAG, "whether gold's result has a row, and is not a lone NULL or 0"),
         "rows": (_INT, "rows of the engine's result"),
         "gold_result": (_TEXT, "where the results differ: the first rows of gold's, a Python list of tuples"),
         "result": (_TEXT, "where the results differ: the first rows of the engine's"),

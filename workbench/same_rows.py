@@ -17,6 +17,11 @@ TOLERANCE = 1e-9  # relative
 _EXACT = 2**53  # whole numbers up to here are the same as floats
 
 
+def is_informative(rows: Sequence[Sequence]) -> bool:
+    """Whether equal rows say anything: there is a row, and it is not a lone NULL or 0."""
+    return bool(rows) and not (len(rows) == 1 and len(rows[0]) == 1 and rows[0][0] in (None, 0))
+
+
 def difference(
     rows: Iterable[Sequence], gold: Iterable[Sequence], keys: Sequence[Hashable] | None = None
 ) -> str | None:

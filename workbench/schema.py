@@ -16,7 +16,7 @@ from pathlib import Path
 from workbench.errors import BenchmarkError
 from workbench.records import clean_text, decode_leniently, kind_of, read_bytes
 
-_SCAN_COLUMNS = 400  # SQLite gives 2000 results at most
+_SCAN_COLUMNS = 330  # times six; SQLite gives 2000 results at most
 SQLITE_MAGIC = b"SQLite format 3\0"
 
 
@@ -25,6 +25,9 @@ class Column:
     """type: as declared, in the database's own words ("" where none). Names and descriptions are the benchmark's, or None.
 
     stored: the kind that holds all stored values (Schema.with_stored_kinds), None where nobody looked or nothing is stored.
+    largest: the largest absolute value stored, of a text that of the number it begins with; None where nobody looked.
+    times: of texts, "forms" where some are times that are not written YYYY-MM-DD HH:MM:SS.SSS or a part of it (Julian days, time
+    zones), "days" where some days are past their month's end; else None.
     """
 
     name: str
@@ -34,6 +37,8 @@ class Column:
     description: str | None = None
     value_description: str | None = None
     stored: str | None = None
+    largest: float | None = None
+    times: str | None = None
 
     @property
     def kind(self) -> str:
@@ -156,7 +161,7 @@ class Schema:
             raise BenchmarkError(what, where=where, hint="as Spider's tables.json") from fault
 
     def with_stored_kinds(self, path: str | Path) -> "Schema":
-        """This schema, each column with the kind that the migration chooses from its values (column_types' table).
+        """This schema, each column with the kind that the migration chooses from its values (column_types' table), and the largest.
 
         One scan of each table. Plans for typed engines need it where values are not of the declared type.
         Raises BenchmarkError for a missing or damaged database.
@@ -207,6 +212,19 @@ class Schema:
         return Schema(tuple(tables))
 
 
+# 2 for a time in a form of its own: a number, a zone, blanks; 1 for a day that there is not, or 24:00. CASE looks no further
+# than it must, AND does
+_ODD_TIME = """
+    CASE WHEN typeof({0}) <> 'text' THEN 0
+    WHEN {0} NOT BETWEEN ' ' AND '9~' THEN 0
+    WHEN {0} GLOB '????-??-??' OR {0} GLOB '????-??-?? ??:??:??' THEN
+        CASE WHEN substr({0}, 9, 2) > '28' OR substr({0}, 12, 2) = '24' THEN date(julianday({0})) <> substr({0}, 1, 10) END
+    WHEN julianday({0}) IS NULL THEN 0
+    WHEN {0} NOT GLOB '*[0-9][-:][0-9]*' OR {0} GLOB '*[Zz+ ]' OR {0} GLOB '*+*' OR {0} GLOB '*  *' OR {0} GLOB '-*'
+        OR substr({0}, 11) GLOB '*-*' THEN 2
+    WHEN {0} GLOB '????-??-??*' THEN date(julianday({0})) <> substr({0}, 1, 10) END
+"""
+_MEASURES = ("max(abs(CAST({0} AS REAL)))", f"max({_ODD_TIME})")
 _USER_TABLES = "FROM sqlite_master AS m {} WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
 _TABLES = f"SELECT m.name {_USER_TABLES.format('')} ORDER BY m.rowid"
 _COLUMNS = (  # hidden = 1: a virtual table's argument columns; 2 and 3: generated columns, which are read like others
@@ -410,14 +428,17 @@ def _with_stored_kinds(connection: sqlite3.Connection, table: Table) -> Table:
     for start in range(0, len(names), _SCAN_COLUMNS):
         kinds = ("text", "blob", "real", "integer")  # any text makes a text column, and so on
         tests = ", ".join(
-            f"max(typeof({name}) = '{kind}')" for name in names[start : start + _SCAN_COLUMNS] for kind in kinds
+            ", ".join(
+                [*(f"max(typeof({name}) = '{kind}')" for kind in kinds), *(one.format(name) for one in _MEASURES)]
+            )
+            for name in names[start : start + _SCAN_COLUMNS]
         )
         found = connection.execute(f"SELECT {tests} FROM {source}").fetchone()
         for number, column in enumerate(table.columns[start : start + _SCAN_COLUMNS]):
-            stored = [
-                kind for kind, is_there in zip(kinds, found[number * 4 : number * 4 + 4], strict=True) if is_there
-            ]
-            columns.append(replace(column, stored=stored[0] if stored else None))
+            *is_there, largest, odd = found[number * 6 : number * 6 + 6]
+            stored = [kind for kind, is_stored in zip(kinds, is_there, strict=True) if is_stored]
+            times = (None, "days", "forms")[odd or 0]
+            columns.append(replace(column, stored=stored[0] if stored else None, largest=largest or 0.0, times=times))
     return replace(table, columns=tuple(columns))
 
 

@@ -107,17 +107,25 @@ def database_hash(path: str | Path) -> str:
 
 def with_stored_kinds(schema: Schema, path: str | Path) -> Schema:
     """`schema.with_stored_kinds(path)`, its scan of every table kept in the cache for as long as the file is the same."""
-    note = paths.cache_dir("kinds") / content_hash(database_hash(path), [table.name for table in schema.tables])
+    note = paths.cache_dir("stored_values") / content_hash(database_hash(path), [table.name for table in schema.tables])
     try:
-        kinds = json.loads(note.read_bytes())
+        stored = json.loads(note.read_bytes())
     except (FileNotFoundError, ValueError):
         schema = schema.with_stored_kinds(path)
-        kinds = [[column.stored for column in table.columns] for table in schema.tables]
-        write_cached(note, json.dumps(kinds).encode())
+        stored = [
+            [(column.stored, column.largest, column.times) for column in table.columns] for table in schema.tables
+        ]
+        write_cached(note, json.dumps(stored).encode())
         return schema
     tables = [
-        replace(table, columns=tuple(replace(one, stored=kind) for one, kind in zip(table.columns, found, strict=True)))
-        for table, found in zip(schema.tables, kinds, strict=True)
+        replace(
+            table,
+            columns=tuple(
+                replace(one, stored=kind, largest=largest, times=times)
+                for one, (kind, largest, times) in zip(table.columns, found, strict=True)
+            ),
+        )
+        for table, found in zip(schema.tables, stored, strict=True)
     ]
     return Schema(tuple(tables))
 

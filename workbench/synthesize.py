@@ -26,6 +26,7 @@ from workbench.plan import Plan, walk_relations
 from workbench.plan_expressions import Column, Literal, walk
 from workbench.progress import track
 from workbench.results import write_whole
+from workbench.same_rows import is_informative
 from workbench.schema import Schema, Table
 from workbench.sql_to_plan import sql_to_plan
 from workbench.witness import MAX_COPIES, Witness
@@ -95,12 +96,12 @@ def make_database(schema: Schema, queries: Sequence[str], seed: int = 0) -> tupl
             for sql, plan in plans.items():
                 filler.help(sql, plan, number)
         filler.connection.execute("COMMIT")
-        informative = sum(is_informative(connection, sql) for sql in queries)
+        informative = sum(finds_something(connection, sql) for sql in queries)
         return connection.serialize(), Coverage(len(queries), len(plans), informative)
 
 
-def is_informative(connection: sqlite3.Connection, sql: str) -> bool:
-    """Whether a query returns a row, and not a lone NULL or 0, within its time."""
+def finds_something(connection: sqlite3.Connection, sql: str) -> bool:
+    """Whether a query's answer is informative (same_rows), and comes within its time."""
     end = time.monotonic() + SECONDS
     connection.set_progress_handler(lambda: time.monotonic() > end, 100_000)
     try:
@@ -109,7 +110,7 @@ def is_informative(connection: sqlite3.Connection, sql: str) -> bool:
         return False
     finally:
         connection.set_progress_handler(None, 0)
-    return bool(rows) and not (len(rows) == 1 and len(rows[0]) == 1 and rows[0][0] in (None, 0))
+    return is_informative(rows)
 
 
 class _Filler:
@@ -128,13 +129,13 @@ class _Filler:
 
     def help(self, sql: str, plan: Plan, turn: int) -> None:
         """Add rows until the query is informative, if it can be had."""
-        if is_informative(self.connection, sql):
+        if finds_something(self.connection, sql):
             return
         for attempt in range(ATTEMPTS):
             self.connection.execute("SAVEPOINT attempt")
             try:
                 self._add_witness(plan, attempt, f"{self.seed} {turn} {attempt} {sql}")
-                is_done = is_informative(self.connection, sql)
+                is_done = finds_something(self.connection, sql)
             except sqlite3.Error:  # a value that a key does not take: another attempt chooses others
                 is_done = False
             if not is_done:

@@ -12,15 +12,18 @@ from typing import ClassVar
 
 from sqlglot import exp
 
+from workbench import magnitudes
 from workbench.core_functions import Core
 from workbench.dialects.base import Dialect, Names, bracketed
 from workbench.dialects.joined_queries import JoinedQueries, key_of
-from workbench.dialects.typed import NUMBER, regex_of_glob
+from workbench.dialects.typed import NUMBER, TIME, TIME_OF_DAY, is_in_the_text, joined, may_be_wide, regex_of_glob
 from workbench.errors import UnsupportedError
 from workbench.lower_correlated import lift_queries
+from workbench.lower_signs import with_signed_integers
 from workbench.lower_values import lower_bound, real
 from workbench.plan import As, Join, Relation, With, walk_relations
 from workbench.plan_expressions import (
+    MAX_INTEGER,
     Aggregation,
     Column,
     Expression,
@@ -38,15 +41,11 @@ KEYWORDS = """
     right rollback rollup row rows sample select semi settings system table then top true union using values when where
     window with
 """
-_DAY = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
-_TIME = r"(?:[01]\d|2[0-4]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?"
-_TIMES = (rf"^{_DAY}(?:[ T]{_TIME})?$", rf"^{_TIME}$")
-# parts of a date -> their start and length in its text
-_PLACES = {"%Y-%m-%d": (1, 10), "%Y-%m": (1, 7), "%m-%d": (6, 5), "%Y": (1, 4), "%m": (6, 2), "%d": (9, 2)}
 _FORMATS = {"M": "%i"} | {code: f"%{code}" for code in "YmdHSjw%"}
 _BITS = {"&": "bitAnd", "|": "bitOr", "<<": "bitShiftLeft", ">>": "bitShiftRight", "~": "bitNot"}
 _ENDS = {"trim": "Both", "ltrim": "Left", "rtrim": "Right"}
-_CONVERSIONS = {"integer": "toInt64", "real": "toFloat64", "text": "toString"}
+_CONVERSIONS = {"wide": "toInt128", "integer": "toInt64", "real": "toFloat64", "text": "toString"}
+_SUM_END = magnitudes.INTEGER_END / magnitudes.ROWS
 _JULIAN_1970 = 210866760000000  # milliseconds from the first Julian day to 1970
 
 
@@ -66,12 +65,12 @@ class ClickHouse(JoinedQueries):
     null_order = "last"
     has_values = False
     has_unique_names = True
-    rewrites = (lift_queries, _without_recursive_union)
+    rewrites = (lift_queries, with_signed_integers, _without_recursive_union)
     columns_hide_aliases = True
-    types: ClassVar = {"integer": "Int64", "real": "Float64", "text": "String"}
+    types: ClassVar = {"integer": "Int64", "real": "Float64", "text": "String", "wide": "Int128"}
     functions: ClassVar = JoinedQueries.functions | {
         "char_length": "lengthUTF8", "replace": "replaceAll", "percent_rank": "percent_rank", "cume_dist": "cume_dist",
-        "nullable": "toNullable", "wide": "toInt128", "lower": "LOWER", "fold": "LOWER", "upper": "UPPER",
+        "nullable": "toNullable", "part": "substring", "signed": "toInt64", "lower": "LOWER", "fold": "LOWER", "upper": "UPPER",
     }  # fmt: skip
 
     def write_literal(self, value: Literal, names: Names) -> exp.Expr:
@@ -84,7 +83,13 @@ class ClickHouse(JoinedQueries):
         """CAST of NULL would be an error."""
         return self.call(_CONVERSIONS[kind], [tree])
 
+    def core_null(self, value: Core, names: Names) -> exp.Expr:
+        return exp.Cast(this=exp.Null(), to=exp.Var(this=f"Nullable({self.types[value.type]})"))
+
     # conditions are numbers
+
+    def check_exact(self, one: Expression, other: Expression) -> None:
+        """Compared exactly here too; but see write_on."""
 
     def core_none(self, value: Core, names: Names) -> exp.Expr:
         return exp.Null()
@@ -93,6 +98,9 @@ class ClickHouse(JoinedQueries):
         """An outer join wants a key: two columns, one of each side, that are equal; of one type everywhere."""
         left, right = ({field.key for field in side.fields} for side in (node.left, node.right))
         parts = node.on.args if isinstance(node.on, Core) and node.on.name == "and" else (node.on,)
+        for part in parts:
+            if _of_one_type(part) is not None:
+                super().check_exact(*part.args)
         tree = self.write(rewrite(node.on, _of_one_type), names)
         if node.kind == "inner" or any(_is_key(part, left, right) for part in parts):
             return tree
@@ -121,6 +129,15 @@ class ClickHouse(JoinedQueries):
             raise UnsupportedError("LIKE with a computed escape", where=self.name)
         return exp.Escape(this=tree, expression=exp.Literal.string(_lower(escape[0].value)))
 
+    def core_in(self, value: Core, names: Names) -> exp.Expr:
+        """IN passes over NULLs of its list."""
+        this, *items = value.args
+        if all(map(self._is_full, items)):
+            return super().core_in(value, names)
+        return self.write(
+            Core("or", tuple(Core("compare", (this, one), "condition", "=") for one in items), "condition"), names
+        )
+
     def core_glob(self, value: Core, names: Names) -> exp.Expr:
         this, pattern = value.args
         if not isinstance(pattern, Literal):
@@ -140,7 +157,7 @@ class ClickHouse(JoinedQueries):
         this = self.write(value.args[0], names)
         is_number = self._matches(this.copy(), rf"^\s*{NUMBER}\s*$")
         is_text = exp.Not(this=exp.Is(this=bracketed(this.copy(), 4), expression=exp.Null()))
-        number = self.call("toFloat64OrNull", [self.call("trimBoth", [this])])
+        number = self.core_real_of_text(value, names)
         nan = self.call("toFloat64", [exp.Literal.string("nan")])
         return exp.Case(ifs=[exp.If(this=is_number, true=number), exp.If(this=is_text, true=nan)])
 
@@ -152,41 +169,40 @@ class ClickHouse(JoinedQueries):
         return self._leading(value, names, NUMBER, "toFloat64OrZero")
 
     def core_integer_of_text(self, value: Core, names: Names) -> exp.Expr:
-        return self._leading(value, names, r"[+-]?\d+", "toInt64OrZero")
+        """Integers of more than 64 bits become the nearest that these hold."""
+        if magnitudes.fits(value.args[0]):
+            return self._leading(value, names, r"[+-]?\d+", "toInt64OrZero")
+        bounds = [self.write_literal(Literal(one), names) for one in (-MAX_INTEGER - 1, MAX_INTEGER)]
+        return self.call(
+            "toInt64", [self.call("clamp", [self._leading(value, names, r"[+-]?\d+", "toInt256OrZero"), *bounds])]
+        )
 
     def core_text_of_real(self, value: Core, names: Names) -> exp.Expr:
-        digits = self.call("printf", [exp.Literal.string("%.15g"), self.write(value.args[0], names)])
-        without_point = exp.Literal.string(r"^(-?\d+)(e|$)")
-        return self.call("replaceRegexpOne", [digits, without_point, exp.Literal.string(r"\1.0\2")])
+        this = self.without_sign_of_zero(value.args[0], names)
+        return self.with_point("replaceRegexpOne", self.call("printf", [exp.Literal.string("%.15g"), this]))
 
-    def _wide(self, kind: type, value: Core, names: Names) -> exp.Expr:
-        """128 bits where a product of columns, or a large constant, can need more than 64."""
-        first, second = value.args
+    def _arithmetic(self, kind: type, value: Core, names: Names) -> exp.Expr:
+        """128 bits and a double have no sum."""
+        if value.type == "real":
+            value = replace(value, args=tuple(real(arg) if may_be_wide(arg) else arg for arg in value.args))
+        return super()._arithmetic(kind, value, names)
+
+    def core_divide_reals(self, value: Core, names: Names) -> exp.Expr:
+        args = tuple(real(arg) if may_be_wide(arg) else arg for arg in value.args)
+        return super().core_divide_reals(replace(value, args=args), names)
+
+    def needs_more_than_64_bits(self, value: Core) -> bool:
+        """What overflows wraps around silently: where nothing is known, two columns or a large constant may."""
+        fits = magnitudes.fits(value)
         is_large = any(isinstance(arg, Literal) and abs(arg.value or 0) >= 2**31 for arg in value.args)
-        is_product = kind is exp.Mul and not any(isinstance(arg, Literal) for arg in value.args)
-        if value.type != "integer" or not (is_large or is_product):
-            return self.binary(kind, value.args, names)
-        return self.binary(kind, (Core("wide", (first,), "integer"), second), names)
-
-    def core_plus(self, value: Core, names: Names) -> exp.Expr:
-        return self._wide(exp.Add, value, names)
-
-    def core_minus(self, value: Core, names: Names) -> exp.Expr:
-        return self._wide(exp.Sub, value, names)
-
-    def core_times(self, value: Core, names: Names) -> exp.Expr:
-        return self._wide(exp.Mul, value, names)
-
-    def _nudged(self, value: Expression, names: Names) -> exp.Expr:
-        """Two units in the last place further from zero: what is half a digit as a decimal is then surely more."""
-        return exp.Mul(this=self._within(value, names, 6), expression=exp.Literal.number("1.0000000000000004"))
+        return not fits if fits is not None else is_large or not any(isinstance(arg, Literal) for arg in value.args)
 
     def core_round(self, value: Core, names: Names) -> exp.Expr:
-        return self.call("ROUND", [self._nudged(value.args[0], names), self.write(value.args[1], names)])
+        return self.call("ROUND", [self.nudged(value.args[0], names), self.write(value.args[1], names)])
 
     def core_format(self, value: Core, names: Names) -> exp.Expr:
         this, digits = value.args
-        return self.call("printf", [exp.Literal.string(f"%.{digits.value}f"), self._nudged(this, names)])
+        return self.call("printf", [exp.Literal.string(f"%.{digits.value}f"), self.nudged(this, names)])
 
     def core_divide_integers(self, value: Core, names: Names) -> exp.Expr:
         """intDiv by 0 is an error."""
@@ -194,8 +210,12 @@ class ClickHouse(JoinedQueries):
         name = "intDiv" if isinstance(by, Literal) and by.value else "intDivOrNull"
         return self.call(name, [self.write(arg, names) for arg in value.args])
 
-    def core_integer_of_real(self, value: Core, names: Names) -> exp.Expr:
-        return self.call("toInt64", [self.write(value.args[0], names)])
+    def truncated(self, tree: exp.Expr) -> exp.Expr:
+        return self.call("toInt64", [tree])
+
+    def may_be_too_large(self, value: Expression) -> bool:
+        """What is too large becomes another number silently."""
+        return not magnitudes.fits(value)
 
     def core_modulo(self, value: Core, names: Names) -> exp.Expr:
         if isinstance(value.args[1], Literal) and value.args[1].value:
@@ -257,7 +277,7 @@ class ClickHouse(JoinedQueries):
             lenient = "parseDateTime64BestEffortOrNull"  # takes HH:MM too, but no days past a month's end
             whole = self.call("COALESCE", [self._parsed(text), self._parsed(text.copy(), lenient)])
             dated = exp.DPipe(this=exp.Literal.string("2000-01-01 "), expression=bracketed(text.copy(), 7), safe=True)
-            is_whole, is_time = (self._matches(text.copy(), pattern) for pattern in _TIMES)
+            is_whole, is_time = (self._matches(text.copy(), pattern) for pattern in (TIME, TIME_OF_DAY))
             of_day = self._parsed(dated, lenient)
             tree = exp.Case(ifs=[exp.If(this=is_whole, true=whole), exp.If(this=is_time, true=of_day)])
         for modifier in modifiers:
@@ -294,29 +314,15 @@ class ClickHouse(JoinedQueries):
         return self.call("formatDateTime", [moment, exp.Literal.string(form)])
 
     def core_day(self, value: Core, names: Names) -> exp.Expr:
-        this, *modifiers = value.args
-        if not modifiers and not isinstance(this, Literal) and not re.search("%[^Ymd%]", value.word):
-            return self._day_of_text(self.write(this, names), value.word)
+        if is_in_the_text(value):
+            return self.day_of_text(self.write(value.args[0], names), value.word)
         moment, parts = self._moment(value, names), [""]
         for piece in re.findall(r"%.|[^%]+", value.word):
             if piece[0] == "%" and piece[1] not in _FORMATS:
                 parts += [piece, ""]
             else:
                 parts[-1] += _FORMATS[piece[1]] if piece[0] == "%" else piece
-        return _joined([self._piece(part, moment) for part in parts if part])
-
-    def _day_of_text(self, text: exp.Expr, form: str) -> exp.Expr:
-        """Parts of the date stand in the text; a time of day is of 2000-01-01."""
-        parts, of_time = [], ""
-        for piece in re.findall("|".join(_PLACES) + "|%%|[^%]+", form):
-            start, length = _PLACES.get(piece, (0, 0))
-            places = [exp.Literal.number(start), exp.Literal.number(length)]
-            constant = exp.Literal.string(piece.replace("%%", "%"))
-            parts.append(self.call("substring", [text.copy(), *places]) if length else constant)
-            of_time += "2000-01-01"[start - 1 : start - 1 + length] if length else constant.name
-        is_day, is_time = (self._matches(text.copy(), pattern) for pattern in _TIMES)
-        tests = [exp.If(this=is_day, true=_joined(parts)), exp.If(this=is_time, true=exp.Literal.string(of_time))]
-        return exp.Case(ifs=tests)
+        return joined([self._piece(part, moment) for part in parts if part])
 
     def _piece(self, part: str, moment: exp.Expr) -> exp.Expr:
         if part == "%s":
@@ -368,9 +374,25 @@ class ClickHouse(JoinedQueries):
             raise UnsupportedError("a distance in a window's RANGE", where=self.name)
         if value.name in ("lag", "lead", "nth_value"):
             value = replace(value, args=(Core("nullable", value.args[:1], value.args[0].type), *value.args[1:]))
-        return super().write_over(value, names)
+        tree = super().write_over(value, names)
+        if value.name != "string_agg" or (self._is_full(value.args[0]) and value.where is frame is None):
+            return tree
+        count = super().write_over(
+            replace(value, name="count", args=value.args[:1]), names
+        )  # of nothing it would be ''
+        has_some = exp.GT(this=count, expression=exp.Literal.number(0))
+        return exp.Case(ifs=[exp.If(this=has_some, true=tree)])
 
     def _aggregate_call(self, name: str, args: tuple, is_distinct: bool, names: Names) -> exp.Expr:
+        if (
+            name == "sum"
+            and args[0].type == "integer"
+            and (magnitudes.of(args[0]) or 0) >= _SUM_END
+            and not may_be_wide(args[0])
+        ):
+            args = (Core("wide", args, "integer"),)  # a sum of 64 bits wraps around
+        if name in ("first_value", "last_value") and not self._is_full(args[0]):  # plain ones pass over NULL
+            return self.call(f"{name}_respect_nulls", [self.write(args[0], names)])
         if name != "string_agg":
             return super()._aggregate_call(name, args, is_distinct, names)
         this, *separator = args
@@ -415,13 +437,6 @@ def _is_key(part: Expression, left: set[tuple], right: set[tuple]) -> bool:
         return False
     sides = [{key_of(one) for one in walk(arg) if isinstance(one, Column)} for arg in part.args]
     return all(sides) and any(one <= left and other <= right for one, other in (sides, sides[::-1]))
-
-
-def _joined(parts: list[exp.Expr]) -> exp.Expr:
-    tree = parts[0] if parts else exp.Literal.string("")
-    for part in parts[1:]:
-        tree = exp.DPipe(this=tree, expression=part, safe=True)
-    return tree
 
 
 def _lower(text: str) -> str:

@@ -14,6 +14,7 @@ from sqlglot import exp
 from workbench.core_functions import Core
 from workbench.dialects.base import Dialect, Names
 from workbench.dialects.postgres import Postgres
+from workbench.dialects.typed import is_in_the_text
 from workbench.plan import Join
 from workbench.plan_expressions import Column, Expression, Literal, Subquery, walk
 
@@ -34,7 +35,7 @@ class DuckDB(Postgres):
     sqlglot = "duckdb"
     plain_name = Dialect.plain_name
     keywords = frozenset(KEYWORDS.split())
-    types: ClassVar = Postgres.types | {"real": "DOUBLE"}
+    types: ClassVar = Postgres.types | {"real": "DOUBLE", "wide": "HUGEINT"}
     null_order = "last"
 
     def takes_full_join(self, node: Join) -> bool:
@@ -61,18 +62,17 @@ class DuckDB(Postgres):
         return self.call("NULLIF", [found, exp.Literal.string("")])
 
     def core_text_of_real(self, value: Core, names: Names) -> exp.Expr:
-        this = self.write(value.args[0], names)
-        digits = self.call("FORMAT", [exp.Literal.string("{:.15g}"), this])
-        is_whole = exp.EQ(this=this.copy(), expression=self.call("TRUNC", [this.copy()]))
-        with_point = exp.DPipe(this=digits.copy(), expression=exp.Literal.string(".0"), safe=True)
-        return exp.Case(ifs=[exp.If(this=is_whole, true=with_point)], default=digits)
+        this = self.without_sign_of_zero(value.args[0], names)
+        return self.with_point("REGEXP_REPLACE", self.call("FORMAT", [exp.Literal.string("{:.15g}"), this]))
 
     def core_round(self, value: Core, names: Names) -> exp.Expr:
-        return self.call("ROUND", [self.write(arg, names) for arg in value.args])
+        this, digits = value.args
+        tree = self.nudged(this, names) if digits.value else self.write(this, names)
+        return self.call("ROUND", [tree, self.write(digits, names)])
 
     def core_format(self, value: Core, names: Names) -> exp.Expr:
         this, digits = value.args
-        rounded = self.call("ROUND", [self.write(this, names), self.write(digits, names)])
+        rounded = self.call("ROUND", [self.nudged(this, names), self.write(digits, names)])
         return self.call("FORMAT", [exp.Literal.string(f"{{:.{digits.value}f}}"), rounded])
 
     def core_divide_integers(self, value: Core, names: Names) -> exp.Expr:
@@ -116,12 +116,12 @@ class DuckDB(Postgres):
 
     def core_day(self, value: Core, names: Names) -> exp.Expr:
         """STRFTIME has SQLite's codes, but for %s and %f."""
-        if re.search(r"%[^YmdHMSjw]", value.word):
+        if is_in_the_text(value) or re.search(r"%[^YmdHMSjw%]", value.word):
             return super().core_day(value, names)
         return self.call("STRFTIME", [self._moment(value, names), exp.Literal.string(value.word)])
 
     def _piece(self, part: str, moment: exp.Expr) -> exp.Expr:
-        if part in ("%w", "%s") or part.startswith("%"):
+        if re.fullmatch("%[A-Za-z]", part):
             return super()._piece(part, moment)
         codes = {
             "YYYY": "%Y",
@@ -133,7 +133,9 @@ class DuckDB(Postgres):
             "MI": "%M",
             "SS": "%S",
         }
-        form = re.sub("YYYY|HH24|DDD|SS\\.MS|MM|DD|MI|SS", lambda found: codes[found[0]], part).replace('"', "")
+        form = re.sub(
+            "YYYY|HH24|DDD|SS\\.MS|MM|DD|MI|SS", lambda found: codes[found[0]], part.replace("%", "%%")
+        ).replace('"', "")
         return self.call("STRFTIME", [moment.copy(), exp.Literal.string(form)])
 
     def _first(self, tree: exp.Expr, where: Expression | None, names: Names) -> exp.Expr:

@@ -9,12 +9,13 @@ from typing import ClassVar
 
 from sqlglot import exp
 
+from workbench import magnitudes
 from workbench.core_functions import Core, TypedOver
 from workbench.dialects.base import Names, bracketed
-from workbench.dialects.typed import NUMBER, TIME, TIME_OF_DAY, TypedDialect, regex_of_glob
+from workbench.dialects.typed import NUMBER, TIME, TIME_OF_DAY, TypedDialect, is_in_the_text, regex_of_glob
 from workbench.errors import UnsupportedError
 from workbench.plan import Join
-from workbench.plan_expressions import Aggregation, Column, Expression, Literal, SortKey, walk
+from workbench.plan_expressions import MAX_INTEGER, Aggregation, Column, Expression, Literal, SortKey, walk
 
 # https://www.postgresql.org/docs/current/sql-keywords-appendix.html: reserved, also those that may be functions or types
 KEYWORDS = """
@@ -36,6 +37,7 @@ class Postgres(TypedDialect):
     keywords = frozenset(KEYWORDS.split())
     types: ClassVar = {
         "integer": "BIGINT", "real": "DOUBLE PRECISION", "text": "TEXT", "boolean": "INTEGER", "numeric": "NUMERIC",
+        "wide": "NUMERIC",
     }  # fmt: skip
     functions: ClassVar = TypedDialect.functions | {"string_agg": "STRING_AGG"}
 
@@ -108,6 +110,16 @@ class Postgres(TypedDialect):
         is_text = exp.Not(this=exp.Is(this=bracketed(this.copy(), 4), expression=exp.Null()))
         return exp.Case(ifs=[exp.If(this=is_number, true=self.cast(this, "real")), exp.If(this=is_text, true=nan)])
 
+    def core_integer_of_text(self, value: Core, names: Names) -> exp.Expr:
+        """Integers of more than 64 bits become the nearest that these hold."""
+        if magnitudes.fits(value.args[0]) is not False:
+            return self._leading(value, names, r"[+-]?\d+", "integer")
+        tree = self._leading(value, names, r"[+-]?\d+", "wide")
+        least, most = (self.write_literal(Literal(one), names) for one in (-MAX_INTEGER - 1, MAX_INTEGER))
+        within = self.call("LEAST", [self.call("GREATEST", [tree.args["ifs"][0].args["true"], least]), most])
+        tree.args["ifs"][0].set("true", self.cast(within, "integer"))
+        return tree
+
     def _leading(self, value: Core, names: Names, pattern: str, kind: str) -> exp.Expr:
         """The start of a text that fits a pattern, as a number; 0 without one, NULL for NULL."""
         this = self.write(value.args[0], names)
@@ -122,15 +134,10 @@ class Postgres(TypedDialect):
     def core_real_of_text(self, value: Core, names: Names) -> exp.Expr:
         return self._leading(value, names, NUMBER, "real")
 
-    def core_integer_of_text(self, value: Core, names: Names) -> exp.Expr:
-        return self._leading(value, names, r"[+-]?\d+", "integer")
-
     def core_text_of_real(self, value: Core, names: Names) -> exp.Expr:
-        this = self.write(value.args[0], names)
-        digits = self.cast(self.cast(this, "numeric"), "text")
-        whole = exp.EQ(this=this.copy(), expression=self.call("TRUNC", [this.copy()]))
-        with_point = exp.DPipe(this=digits.copy(), expression=exp.Literal.string(".0"), safe=True)
-        return exp.Case(ifs=[exp.If(this=whole, true=with_point)], default=digits)
+        """The shortest digits of what 15 digits are; a power of ten where SQLite writes one."""
+        rounded = self.cast(self.cast(self.write(value.args[0], names), "numeric"), "real")
+        return self.with_point("REGEXP_REPLACE", self.cast(rounded, "text"))
 
     def core_round(self, value: Core, names: Names) -> exp.Expr:
         this, digits = value.args
@@ -169,6 +176,11 @@ class Postgres(TypedDialect):
     def core_rtrim(self, value: Core, names: Names) -> exp.Expr:
         return self._trimmed(value, names, "RTRIM")
 
+    def core_divide_integers(self, value: Core, names: Names) -> exp.Expr:
+        if all(magnitudes.fits(arg, 1.1 * magnitudes.INTEGER_END) is not False for arg in value.args):
+            return super().core_divide_integers(value, names)
+        return self.call("DIV", [self.write(value.args[0], names), self.nullif_zero(value.args[1], names)])
+
     # times
 
     def _moment(self, value: Core, names: Names) -> exp.Expr:
@@ -205,14 +217,17 @@ class Postgres(TypedDialect):
         return exp.Add(this=exp.Add(this=start, expression=span), expression=rest)
 
     def core_day(self, value: Core, names: Names) -> exp.Expr:
+        if is_in_the_text(value):
+            return self.day_of_text(self.write(value.args[0], names), value.word)
         moment, parts, run = self._moment(value, names), [], ""
         for piece in re.findall(r"%.|[^%]+", value.word):
-            if piece[0] != "%" or piece[1] in _FORMATS:
+            if piece == "%%":
+                run += "%"
+            elif piece[0] != "%" or piece[1] in _FORMATS:
                 run += _FORMATS[piece[1]] if piece[0] == "%" else re.sub(r"[A-Za-z]+", lambda m: f'"{m[0]}"', piece)
-                continue
-            parts += [run] if run else []
-            parts.append(piece)
-            run = ""
+            else:
+                parts += [run, piece] if run else [piece]
+                run = ""
         trees = [self._piece(part, moment) for part in (*parts, *([run] if run else []))]
         tree = trees[0] if trees else exp.Literal.string("")
         for part in trees[1:]:
@@ -224,7 +239,7 @@ class Postgres(TypedDialect):
             return self.cast(self._part("dow", moment), "text")
         if part == "%s":
             return self.cast(self.cast(self.call("FLOOR", [self._part("epoch", moment)]), "integer"), "text")
-        if part.startswith("%"):
+        if re.fullmatch("%[A-Za-z]", part):
             raise UnsupportedError(f"the time format {part}", where=self.name)
         return self.call("TO_CHAR", [moment.copy(), exp.Literal.string(part)])
 
@@ -240,11 +255,11 @@ class Postgres(TypedDialect):
 
     def write_sum(self, value: Aggregation, names: Names) -> exp.Expr:
         tree = self._filtered(self._aggregate_call("sum", value.args, value.is_distinct, names), value.where, names)
-        return self.cast(tree, "integer") if value.type == "integer" else tree
+        return self.cast(tree, "integer") if _is_integer_sum(value) else tree
 
     def write_over(self, value: TypedOver, names: Names) -> exp.Expr:
         tree = super().write_over(value, names)
-        return self.cast(tree, "integer") if value.name == "sum" and value.type == "integer" else tree
+        return self.cast(tree, "integer") if value.name == "sum" and _is_integer_sum(value) else tree
 
     def write_string_agg(self, value: Aggregation, names: Names) -> exp.Expr:
         this, *separator = value.args
@@ -271,6 +286,11 @@ class Postgres(TypedDialect):
 
     def write_arg_min(self, value: Aggregation, names: Names) -> exp.Expr:
         return self._at_extreme(value, names, False)
+
+
+def _is_integer_sum(value: Aggregation | TypedOver) -> bool:
+    """Whether a sum is cast to 64 bits, which is SQLite's error if they do not hold it; not of what needs more itself."""
+    return value.type == "integer" and magnitudes.fits(value.args[0], 2 * magnitudes.INTEGER_END) is not False
 
 
 def _is_in(keys: set[tuple], column: Column) -> bool:

@@ -9,15 +9,24 @@ from typing import ClassVar
 
 from sqlglot import exp
 
+from workbench import magnitudes
 from workbench.core_functions import Core, TypedOver
 from workbench.dialects.base import BINARY, Dialect, Names, bracketed
 from workbench.errors import UnsupportedError
-from workbench.plan_expressions import Aggregation, Column, Literal, SortKey
+from workbench.lower_values import real
+from workbench.magnitudes import EXACT_END
+from workbench.plan_expressions import MAX_INTEGER, Aggregation, Column, Expression, InQuery, Literal, SortKey
 
 # regular expressions, which all engines read alike: an SQL number, times of text
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-TIME = r"^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?$"
-TIME_OF_DAY = r"^\d\d:\d\d(:\d\d(\.\d+)?)?$"
+_DAY = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
+_CLOCK = r"(?:[01]\d|2[0-4]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?"
+TIME, TIME_OF_DAY = rf"^{_DAY}(?:[ T]{_CLOCK})?$", rf"^{_CLOCK}$"
+# parts of a date -> their start and length in its text
+_PLACES = {"%Y-%m-%d": (1, 10), "%Y-%m": (1, 7), "%m-%d": (6, 5), "%Y": (1, 4), "%m": (6, 2), "%d": (9, 2)}
+_SIGNED_ZERO = ("negative", "*", "divide_reals", "round", "choose")  # functions that give -0.0 too
+_OF_64_BITS = ("modulo", "cut", "&", "|", "~", "<<", ">>")
+_WIDE_END = 2.0**126  # of integers of 128 bits
 
 
 class TypedDialect(Dialect):
@@ -48,18 +57,38 @@ class TypedDialect(Dialect):
         tree = super().write_literal(value, names)
         return self.cast(tree, "real") if isinstance(value.value, float) else tree
 
+    def write_core(self, value: Core, names: Names) -> exp.Expr:
+        """An integer that overflowed is a real in SQLite; as an integer again, in 64 bits, it is another number."""
+        if value.name in _OF_64_BITS and "wide" in self.types and any(map(may_be_wide, value.args)):
+            raise UnsupportedError(f"{value.name} of integers that may overflow", where=self.name)
+        return super().write_core(value, names)
+
     def core_value(self, value: Core, names: Names) -> exp.Expr:
         return self.cast(self.write(value.args[0], names), "boolean")
 
     def core_holds(self, value: Core, names: Names) -> exp.Expr:
         return self.binary(exp.NEQ, (value.args[0], Literal(0)), names)
 
+    def check_exact(self, one: Expression, other: Expression) -> None:
+        """Refuses integers that no double holds beside reals as large: SQLite compares both exactly."""
+        for whole, fraction in ((one, other), (other, one)):
+            is_mixed = whole.type == "integer" and fraction.type == "real" and not isinstance(fraction, Literal)
+            if is_mixed and magnitudes.fits(whole, EXACT_END) is False and not magnitudes.fits(fraction, EXACT_END):
+                raise UnsupportedError("integers beyond 2**53 beside reals", where=self.name)
+
     def core_compare(self, value: Core, names: Names) -> exp.Expr:
+        self.check_exact(*value.args)
         return exp_with_plain_numbers(self, BINARY[value.word], value.args, names)
 
     def core_same(self, value: Core, names: Names) -> exp.Expr:
+        self.check_exact(*value.args)
         kind = exp.NullSafeEQ if value.word == "is" else exp.NullSafeNEQ
         return exp_with_plain_numbers(self, kind, value.args, names)
+
+    def write_inquery(self, value: InQuery, names: Names) -> exp.Expr:
+        for one, given in zip(value.values, value.query.fields, strict=True):
+            self.check_exact(one, given.column())
+        return super().write_inquery(value, names)
 
     def core_none(self, value: Core, names: Names) -> exp.Expr:
         return exp.Cast(this=exp.Null(), to=exp.Var(this="BOOLEAN"))
@@ -94,14 +123,31 @@ class TypedDialect(Dialect):
         pairs = [exp.If(this=one, true=two) for one, two in zip(args[0::2], args[1::2], strict=False)]
         return exp.Case(ifs=pairs, default=args[-1] if len(args) % 2 else None)
 
+    def needs_more_than_64_bits(self, value: Core) -> bool:
+        """Whether an integer may be too large; where nothing is known the engine's own error is trusted."""
+        return magnitudes.fits(value) is False
+
+    def _arithmetic(self, kind: type, value: Core, names: Names) -> exp.Expr:
+        """Integers in a type of more than 64 bits where values are stored whose sum or product can need it."""
+        first, second = value.args
+        if value.type != "integer" or "wide" not in self.types or not self.needs_more_than_64_bits(value):
+            return self.binary(kind, value.args, names)
+        if (magnitudes.of(value) or 0) >= _WIDE_END:
+            return self.binary(kind, (real(first), real(second)), names)
+        is_wide = any(map(may_be_wide, value.args))
+        return self.binary(kind, value.args if is_wide else (Core("wide", (first,), "integer"), second), names)
+
+    def core_wide(self, value: Core, names: Names) -> exp.Expr:
+        return self.cast(self.write(value.args[0], names), "wide")
+
     def core_plus(self, value: Core, names: Names) -> exp.Expr:
-        return self.binary(exp.Add, value.args, names)
+        return self._arithmetic(exp.Add, value, names)
 
     def core_minus(self, value: Core, names: Names) -> exp.Expr:
-        return self.binary(exp.Sub, value.args, names)
+        return self._arithmetic(exp.Sub, value, names)
 
     def core_times(self, value: Core, names: Names) -> exp.Expr:
-        return self.binary(exp.Mul, value.args, names)
+        return self._arithmetic(exp.Mul, value, names)
 
     def core_bit_and(self, value: Core, names: Names) -> exp.Expr:
         return exp.Paren(this=self.binary(exp.BitwiseAnd, value.args, names))
@@ -155,7 +201,51 @@ class TypedDialect(Dialect):
         return self.cast(self.write(value.args[0], names), "real")
 
     def core_integer_of_real(self, value: Core, names: Names) -> exp.Expr:
-        return self.cast(self.call("TRUNC", [self.write(value.args[0], names)]), "integer")
+        """Reals of more than 64 bits become the nearest integer that these hold."""
+        arg = value.args[0]
+        tree = self.truncated(self.write(arg, names))
+        if not self.may_be_too_large(arg):
+            return tree
+        bounds = [(Literal(2.0**63), MAX_INTEGER, ">="), (Literal(-(2.0**63)), -MAX_INTEGER - 1, "<=")]
+        tests = [(Core("compare", (arg, bound), "condition", word), Literal(one)) for bound, one, word in bounds]
+        cases = [exp.If(this=self.write(test, names), true=self.write(one, names)) for test, one in tests]
+        return exp.Case(ifs=cases, default=tree)
+
+    def truncated(self, tree: exp.Expr) -> exp.Expr:
+        """A real as an integer of 64 bits."""
+        return self.cast(self.call("TRUNC", [tree]), "integer")
+
+    def may_be_too_large(self, value: Expression) -> bool:
+        """For 64 bits; where nothing is known the engine's own error is trusted."""
+        return magnitudes.fits(value) is False
+
+    def nudged(self, value: Expression, names: Names) -> exp.Expr:
+        """Two units in the last place further from zero: what is half a digit as a decimal is then surely more."""
+        return exp.Mul(this=self._within(value, names, 6), expression=exp.Literal.number("1.0000000000000004"))
+
+    def without_sign_of_zero(self, value: Expression, names: Names) -> exp.Expr:
+        if getattr(value, "name", "") not in _SIGNED_ZERO:
+            return self.write(value, names)
+        return exp.Add(this=self._within(value, names, 5), expression=self.write_literal(Literal(0.0), names))
+
+    def with_point(self, function: str, digits: exp.Expr) -> exp.Expr:
+        """A real's digits with the point that SQLite puts behind whole ones; function replaces a pattern."""
+        return self.call(function, [digits, *map(exp.Literal.string, (r"^(-?\d+)(e|$)", r"\1.0\2"))])
+
+    def day_of_text(self, text: exp.Expr, form: str) -> exp.Expr:
+        """Parts of the date stand in the text; a time of day is of 2000-01-01."""
+        parts, of_time = [], ""
+        for piece in re.findall("|".join(_PLACES) + "|%%|[^%]+", form):
+            start, length = _PLACES.get(piece, (0, 0))
+            places = [exp.Literal.number(start), exp.Literal.number(length)]
+            constant = exp.Literal.string(piece.replace("%%", "%"))
+            parts.append(
+                self.call(self.functions.get("part", "SUBSTRING"), [text.copy(), *places]) if length else constant
+            )
+            of_time += "2000-01-01"[start - 1 : start - 1 + length] if length else constant.name
+        is_day, is_time = (self._matches(bracketed(text.copy(), 4), pattern) for pattern in (TIME, TIME_OF_DAY))
+        tests = [exp.If(this=is_day, true=joined(parts)), exp.If(this=is_time, true=exp.Literal.string(of_time))]
+        return exp.Case(ifs=tests)
 
     def core_at_least_zero(self, value: Core, names: Names) -> exp.Expr:
         """GREATEST passes over NULL on some engines."""
@@ -192,6 +282,24 @@ class TypedDialect(Dialect):
 
 def _is_constant(tree: exp.Expr) -> bool:
     return isinstance(tree, exp.Literal) or (isinstance(tree, exp.Cast) and isinstance(tree.this, exp.Literal))
+
+
+def is_in_the_text(value: Core) -> bool:
+    """Whether a `day` shows nothing but parts of the date that its text begins with."""
+    this, *modifiers = value.args
+    return not modifiers and not isinstance(this, Literal) and not re.search("%[^Ymd%]", value.word)
+
+
+def joined(parts: list[exp.Expr]) -> exp.Expr:
+    tree = parts[0] if parts else exp.Literal.string("")
+    for part in parts[1:]:
+        tree = exp.DPipe(this=tree, expression=part, safe=True)
+    return tree
+
+
+def may_be_wide(value: Expression) -> bool:
+    """Whether it is an integer that needs more than 64 bits where such values are stored."""
+    return value.type == "integer" and (magnitudes.of(value) or 0) > magnitudes.INTEGER_END
 
 
 def exp_with_plain_numbers(dialect: Dialect, kind: type, args: tuple, names: Names) -> exp.Expr:
