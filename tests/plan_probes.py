@@ -347,7 +347,7 @@ QUERIES = {
     "WHERE UPPER(q.n) <> 'Anna' AND UPPER(q.n) > 'anna'",
     "integers equal to a computed real": "SELECT q.id FROM (SELECT id FROM emp ORDER BY id LIMIT 5) q "
     "WHERE q.id = (SELECT AVG(id) FROM emp) OR q.id IN (0.5 + 0.75, 2.0 * 2)",
-    "a window beside a query in having": "SELECT dept_id, RANK() OVER (ORDER BY dept_id) FROM emp e GROUP BY dept_id "
+    "a correlated query in having": "SELECT dept_id, RANK() OVER (ORDER BY dept_id) FROM emp e GROUP BY dept_id "
     "HAVING EXISTS (SELECT 1 FROM dept d WHERE d.id > e.dept_id)",
 }  # fmt: skip
 

@@ -34,7 +34,6 @@ from workbench.plan_expressions import (
     SortKey,
     Subquery,
 )
-from workbench.select_parts import Select
 
 BINARY = {
     "=": exp.EQ, "<>": exp.NEQ, "<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE, "is": exp.NullSafeEQ,
@@ -88,6 +87,7 @@ class Dialect:
     no_limit: ClassVar[int | None] = None  # OFFSET only after LIMIT, of which this is none
     has_full_join: ClassVar[bool] = True
     has_values: ClassVar[bool] = True  # VALUES (1, 2) stands where a query does
+    correlates_in_having: ClassVar[bool] = True  # subqueries in HAVING read columns around them
     columns_hide_aliases: ClassVar[bool] = False  # in ORDER BY a name is a table's column first
     correlates_lone_tables: ClassVar[bool] = False  # subqueries in the select list read columns of one whole table only
     has_unique_names: ClassVar[bool] = (
@@ -111,10 +111,6 @@ class Dialect:
     def takes_full_join(self, node: Join) -> bool:
         """Whether the engine can join so; else a left join and the right rows without a partner are put together."""
         return self.has_full_join
-
-    def takes_window(self, select: Select) -> bool:
-        """Whether a window function can stand beside what the select holds."""
-        return True
 
     def recursion(self, node: SetOperation) -> SetOperation:
         """A recursive sub-pipeline's union as the engine needs it."""

@@ -22,7 +22,6 @@ from workbench.lower_aggregates import with_ordered_texts, with_plain_keys, with
 from workbench.lower_values import lower_bound, real
 from workbench.plan import Item, Project, SetOperation
 from workbench.plan_expressions import Aggregation, Column, Expression, Frame, Literal, Over, SortKey
-from workbench.select_parts import Select
 from workbench.select_rewrites import (
     drop_constant_keys,
     first_select,
@@ -75,6 +74,7 @@ class MySQL(MySQLTimes):
     null_order = "small"
     has_values = False
     has_full_join = False
+    correlates_in_having = False  # EXISTS there, or a window beside such a query, ends the server (9.7)
     aggregate_rewrites = (with_plain_keys, with_ordered_texts, without_arg_extremes)
     no_limit = 2**64 - 1
 
@@ -337,16 +337,12 @@ class MySQL(MySQLTimes):
             what = frame.unit if frame.unit == "groups" else f"exclude {frame.exclude}"
             raise UnsupportedError(f"a window's frame with {what}", where=self.name)
         is_span = frame.unit == "range" and any(bound.offset is not None for bound in (frame.start, frame.end))
-        if is_span and not value.order:
-            raise UnsupportedError("distances from a constant", where=self.name)
         order = tuple(self._span_key(key) for key in value.order) if is_span else value.order
         tree = super().write_typedover(self._unfiltered(replace(value, order=order)), names)
         return self._of_several_rows(tree, value, names) if _is_beside_its_row(frame) else tree
 
     def _span_key(self, key: SortKey) -> SortKey:
         """The one key of a span, the other way around where NULLs are not where MySQL has them."""
-        if key.value.type not in ("integer", "real"):
-            raise UnsupportedError(f"distances between values of type {key.value.type}", where=self.name)
         if key.nulls_first is not key.is_descending:
             return key
         return SortKey(Core("negative", (key.value,), key.value.type), not key.is_descending, key.nulls_first)
@@ -364,10 +360,6 @@ class MySQL(MySQLTimes):
         )
 
     # queries
-
-    def takes_window(self, select: Select) -> bool:
-        """Beside a query in HAVING that reads columns around it, one ends the server (9.7)."""
-        return not any(condition.find(exp.Query) for condition in select.having)
 
     def recursion(self, node: SetOperation) -> SetOperation:
         """A recursive column is as wide as in the first part: texts and integers get the widest type there."""
