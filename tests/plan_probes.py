@@ -345,6 +345,13 @@ QUERIES = {
     "FIRST_VALUE(id) OVER (ORDER BY dept_id DESC NULLS FIRST, id RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) FROM emp",
     "except of one row, joined": "SELECT e.id, q.k FROM emp e LEFT JOIN (SELECT 1 AS k EXCEPT SELECT 2) q ON q.k = e.id",
     "order of nulls of a computed group": "SELECT id % 3 AS k, COUNT(*) FROM emp GROUP BY id % 3 ORDER BY k DESC NULLS FIRST",
+    "texts of a negative zero": "SELECT (bonus * -0.0) || '', ROUND(-0.2) || '', (salary * 0 * -1) || '' FROM emp",
+    "a cast in a condition on a union": "SELECT q.n FROM (SELECT name AS n FROM emp UNION SELECT 'a' || dname FROM dept) q "
+    "WHERE UPPER(q.n) <> 'Anna' AND UPPER(q.n) > 'anna'",
+    "integers equal to a computed real": "SELECT q.id FROM (SELECT id FROM emp ORDER BY id LIMIT 5) q "
+    "WHERE q.id = (SELECT AVG(id) FROM emp) OR q.id IN (0.5 + 0.75, 2.0 * 2)",
+    "a correlated query in having": "SELECT dept_id, RANK() OVER (ORDER BY dept_id) FROM emp e GROUP BY dept_id "
+    "HAVING EXISTS (SELECT 1 FROM dept d WHERE d.id > e.dept_id)",
 }  # fmt: skip
 
 # Plans that no SQL of a benchmark says, found by fuzzing
@@ -383,6 +390,13 @@ PLANS = {
         {"scan": "dept"}, {"window": {"n": ["count", {"order": [["asc", 1]], "frame": ["groups", "unbounded preceding", "current row"]}]}},
     ],
     "nulls beside reals in values": [{"values": [[None], [1.5]], "names": ["x"]}, {"project": [{"y": ["+", "x", 1]}]}],
+    "distances from a constant": [
+        {"scan": "emp"},
+        {"window": {"n": ["sum", "emp.id", {"order": [["asc", None]], "frame": ["range", ["preceding", 1], "unbounded following"]}]}},
+    ],
+    "a sort by a grouped constant": [
+        {"scan": "dept"}, {"aggregate": {"v": ["any_value", 7]}, "by": ["dept.city"]}, {"sort": ["v desc", "dept.city"]},
+    ],
     "a union of columns of one name, read on": [
         {"scan": "dept", "as": "a"}, {"cross_join": "dept", "as": "b"}, {"project": ["a.id", "b.id"]},
         {"union": [{"scan": "emp"}, {"project": ["emp.id", "emp.dept_id"]}]}, {"filter": [">", "b.id", "a.id"]},

@@ -443,6 +443,9 @@ class Expressions:
         order = tuple(key for key in map(self.sort_key, e.order) if not isinstance(key.value, Literal))
         if e.order and not order and e.frame is not None and e.frame.unit == "groups":
             order = (SortKey(Literal(0)),)  # one group, but a frame of groups wants an order
+        is_span = e.frame is not None and e.frame.unit == "range" and (e.frame.start.offset or e.frame.end.offset)
+        if is_span and (not order or order[0].value.type not in NUMBERS):
+            raise UnsupportedError("a window's frame of distances between other than numbers outside SQLite")
         partition = tuple(folded(self.value(part), part.collation) for part in e.partition)
         if e.name in ("min", "max") and folded(args[0], e.args[0].collation) != args[0]:
             raise UnsupportedError(f"{e.name} in the collation nocase over a window outside SQLite")

@@ -116,13 +116,7 @@ class Writer:
 
     def _is_correlated_by_name(self, select: Select, at: Stage, expressions: tuple[Expression, ...]) -> bool:
         """A subquery can read columns of the select around it, but not what that select computes."""
-        read = [
-            column
-            for expression in expressions
-            for part in walk(expression)
-            if isinstance(part, Subquery | InQuery | Exists)
-            for column in part.query.outer_columns
-        ]
+        read = _outer_columns(expressions)
         if read and at is Stage.WINDOW and self.dialect.correlates_lone_tables and not select.is_lone:
             return False
         return all(isinstance(select.names.get(_key(column)), exp.Column | None) for column in read)
@@ -268,7 +262,8 @@ class Writer:
     def visit_filter(self, node: Filter, outer: Names | None) -> Select:
         select = self.visit(node.input, outer)
         at = Stage.HAVING if select.stage in (Stage.GROUP, Stage.HAVING) else Stage.WHERE
-        select = self.ready(select, at, node.expressions)
+        is_fit = at is Stage.WHERE or self.dialect.correlates_in_having or not _outer_columns(node.expressions)
+        select = self.ready(select, at, node.expressions) if is_fit else self.wrap(select)
         condition = self.write(node.condition, select, outer)
         if select.stage in (Stage.GROUP, Stage.HAVING):
             select.having.append(condition)
@@ -509,6 +504,13 @@ def _is_second(part: Expression, below: Relation) -> bool:
         return False
     first = next((one for one in below.fields if one.name.lower() == part.name.lower()), None)
     return first is not None and first.key != _key(part)
+
+
+def _outer_columns(expressions: tuple[Expression, ...]) -> list[Column]:
+    """The columns that queries in expressions read of what is around them."""
+    parts = [part for expression in expressions for part in walk(expression)]
+    queries = [part.query for part in parts if isinstance(part, Subquery | InQuery | Exists)]
+    return [column for query in queries for column in query.outer_columns]
 
 
 def _unique(names: list[str]) -> list[str]:
