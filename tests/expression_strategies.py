@@ -167,7 +167,7 @@ class Expressions:
             other = replace(other, e=self._small(), is_exact=True) if form == "*" else other
             sides = (one, other) if self.chance(70) else (other, one)
             is_exact = form != "/" and one.is_exact and other.is_exact
-            return Value(Call(form, tuple(side.e for side in sides)), "real", is_exact=is_exact)
+            return _positive_zero(Value(Call(form, tuple(side.e for side in sides)), "real", is_exact=is_exact))
         if form == "round":
             digits = self.pick(((), (Literal(1),), (Literal(2),), (Literal(0),), (Literal(-1),)))
             value = self.numeric(depth)
@@ -177,7 +177,7 @@ class Expressions:
             value = self.value(self.pick(("integer", "text", "number", "loose", "digits")), depth)
             return Value(Cast(value.e, "real"), "real", is_exact=value.is_exact)
         value = self.value("real", depth)
-        return replace(value, e=Call("-" if form == "neg" else form, (value.e,)))
+        return _positive_zero(replace(value, e=Call("-" if form == "neg" else form, (value.e,))))
 
     def _number(self, depth: int) -> Value:
         value = self.value(self.pick(("digits", "real", "integer", "text", "number")), depth)
@@ -239,7 +239,7 @@ class Expressions:
         value = self.value(self.pick(("real", "integer")), depth)
         if not value.is_exact:
             return self.constant("integer")
-        return replace(value, e=Call("+", (value.e, Literal(0.0)))) if value.kind == "real" else value  # never -0.0
+        return _positive_zero(value) if value.kind == "real" else value
 
     def _digits(self, depth: int) -> Value:
         value = self.value("integer", depth)
@@ -373,3 +373,9 @@ class Expressions:
 
     def sort_key(self, value: Value) -> SortKey:
         return SortKey(value.e, self.chance(50), self.pick((None, None, True, False)))
+
+
+def _positive_zero(value: Value) -> Value:
+    """-0.0 equals 0.0, but some engines show it, and ClickHouse's DISTINCT keeps both."""
+    is_open = (isinstance(value.e, Call) and value.e.name in ("-", "*", "/")) or not isinstance(value.e, Call)
+    return replace(value, e=Call("+", (value.e, Literal(0.0)))) if is_open else value
