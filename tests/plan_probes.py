@@ -22,6 +22,8 @@ CREATE TABLE days(id INTEGER PRIMARY KEY, t TEXT);
 INSERT INTO days VALUES (1,'2021-02-28'), (2,'2021-02-28T12:34'), (3,'2021-02-28 12:34:56.789'), (4,'12:30'), (5,'2021-13-01'), (6,'2021-01-32'),
  (7,'2021-2-3'), (8,''), (9,'1900-02-28'), (10,'2021-01-01 25:00'), (11,'2021-01-01 12:60'), (12,'2021-12-31 23:59:59.999'), (13,NULL);
 INSERT INTO loose VALUES (1,'1',0.5,7,'u','p'),('1','a',1.5,8,'v','q'),(x'31',NULL,NULL,9,'u','p'),(2.0,'2',2.5,7,'w','r');
+CREATE TABLE ends(id INTEGER PRIMARY KEY, t TEXT);
+INSERT INTO ends VALUES (1,'2021-02-30'), (2,'2021-04-31'), (3,'2021-02-28'), (4,NULL), (5,'12:30'), (6,'soon');
 """
 
 # id -> SQL; what SQLite makes of it is the expected result
@@ -319,6 +321,8 @@ QUERIES = {
     "parts of a stored day": "SELECT id, DATE(t), STRFTIME('%Y', t), STRFTIME('%m/%d', t), STRFTIME('%%%Y-%m', t) FROM days",
     "times of stored days": "SELECT id, TIME(t), DATETIME(t), STRFTIME('%H:%M:%S', t), STRFTIME('%f', t), STRFTIME('%j %w', t), JULIANDAY(t) FROM days",
     "stored days moved": "SELECT id, DATE(t, '+1 day'), DATE(t, '-1 month'), DATETIME(t, '+90 minutes'), DATE(t, 'start of year') FROM days",
+    "parts of a day past its month": "SELECT id, DATE(t), STRFTIME('%m/%Y', t) FROM ends",
+    "a day past its month, moved": "SELECT id, DATE(t, '+1 day') FROM ends",
     "percent sign in a time": "SELECT STRFTIME('%H%%', t) FROM days",
     "unsigned beside signed": "SELECT LENGTH(name) AS v FROM emp UNION SELECT -bonus FROM emp ORDER BY v",
     "unsigned beside signed in choices": "SELECT CASE WHEN id > 2 THEN LENGTH(name) ELSE -1 END AS v, COALESCE(LENGTH(name), -id), MAX(ABS(bonus), -5) FROM emp ORDER BY v",
@@ -352,6 +356,8 @@ QUERIES = {
     "WHERE q.id = (SELECT AVG(id) FROM emp) OR q.id IN (0.5 + 0.75, 2.0 * 2)",
     "a correlated query in having": "SELECT dept_id, RANK() OVER (ORDER BY dept_id) FROM emp e GROUP BY dept_id "
     "HAVING EXISTS (SELECT 1 FROM dept d WHERE d.id > e.dept_id)",
+    "order of nulls of a distinct expression": "SELECT DISTINCT salary + 1 AS id, name AS n FROM emp ORDER BY n NULLS LAST, id DESC NULLS FIRST",
+    "sum of distinct texts": "SELECT SUM(DISTINCT code) FROM emp",
 }  # fmt: skip
 
 # Plans that no SQL of a benchmark says, found by fuzzing

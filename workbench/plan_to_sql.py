@@ -46,6 +46,7 @@ from workbench.plan_expressions import (
     Expression,
     InQuery,
     Literal,
+    SortKey,
     Subquery,
     is_constant,
     walk,
@@ -426,7 +427,7 @@ class Writer:
         if not is_compound or select.query.args.get("limit") or select.query.args.get("with_"):
             select = self.ready(select, Stage.DISTINCT, node.expressions)
             is_compound = False
-        if select.is_distinct and not all(self._output(key.value, select) for key in node.keys):
+        if select.is_distinct and not all(self._is_known_key(key, select) for key in node.keys):
             select = self.wrap(select)
         if self.dialect.correlates_lone_tables and any(one.find(exp.Query) for one in select.read_by(node.expressions)):
             select = self.wrap(select)
@@ -452,6 +453,13 @@ class Writer:
             return select
         select.order, (select.limit, select.offset), select.stage = order, bounds, Stage.SORT
         return select
+
+    def _is_known_key(self, key: SortKey, select: Select) -> bool:
+        """Whether a distinct select can sort by it: an output's name; where NULLs go needs more than a name on some engines."""
+        if not self._output(key.value, select):
+            return False
+        is_plain = isinstance(key.value, Column) and isinstance(select.names[_key(key.value)], exp.Column)
+        return is_plain or self.dialect.has_null_order or key.nulls_first is not key.is_descending
 
     def _is_constant_column(self, value: Expression, select: Select) -> bool:
         found = select.names.get(_key(value)) if isinstance(value, Column) else None

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from sqlglot import exp
 
+from workbench import magnitudes
 from workbench.core_functions import Core, TypedAggregation, TypedOver
 from workbench.dialects.base import Names, bracketed
 from workbench.dialects.mysql_times import MySQLTimes
@@ -74,6 +75,7 @@ class MySQL(MySQLTimes):
     null_order = "small"
     has_values = False
     has_full_join = False
+    has_null_order = False
     correlates_in_having = False  # EXISTS there, or a window beside such a query, ends the server (9.7)
     aggregate_rewrites = (with_plain_keys, with_ordered_texts, without_arg_extremes)
     no_limit = 2**64 - 1
@@ -180,9 +182,15 @@ class MySQL(MySQLTimes):
         return self.cast(self.call("TRUNCATE", [self.write(value.args[0], names), exp.Literal.number(0)]), "integer")
 
     def core_integer_of_text(self, value: Core, names: Names) -> exp.Expr:
-        return self.cast(self.write(value.args[0], names), value.type)
+        """The cast makes other integers of more than 18 digits."""
+        tree = self.write(value.args[0], names)
+        if magnitudes.fits(value.args[0], 1e18) is False:
+            digits = self.call("REGEXP_SUBSTR", [tree, exp.Literal.string(r"^\s*[+-]?\d*")])
+            tree = exp.Cast(this=digits, to=exp.Var(this="DECIMAL(65)"))
+        return self.cast(tree, "integer")
 
-    core_real_of_text = core_integer_of_text
+    def core_real_of_text(self, value: Core, names: Names) -> exp.Expr:
+        return self.cast(self.write(value.args[0], names), "real")
 
     def core_is_number(self, value: Core, names: Names) -> exp.Expr:
         return self._matches(self.write(value.args[0], names), rf"^\s*{NUMBER}\s*$")
@@ -197,12 +205,14 @@ class MySQL(MySQLTimes):
     def core_text_of_real(self, value: Core, names: Names) -> exp.Expr:
         """JSON writes 1000.0, in the shortest digits; SQLite has at most 15 of them."""
         this = value.args[0]
+        if magnitudes.fits(this, 1e15) is False:
+            raise UnsupportedError("the text of reals from 1e15 on", where=self.name)
         tree = self.write(this, names)
         if not (isinstance(this, Core) and this.name == "round"):
             size = self.call("FLOOR", [self.call("LOG10", [self.call("ABS", [tree.copy()])])])
             digits = exp.Sub(this=exp.Literal.number(14), expression=size)
             tree = self.call("ROUND", [tree, self.call("COALESCE", [digits, exp.Literal.number(0)])])
-        if not isinstance(this, Column):  # which holds no -0.0
+        if self.may_be_negative_zero(this):
             tree = exp.Add(this=tree, expression=exp.Literal.number("0e0"))
         return self.cast(exp.Cast(this=tree, to=exp.Var(this="JSON")), "text")
 
@@ -210,6 +220,9 @@ class MySQL(MySQLTimes):
 
     def core_join_texts(self, value: Core, names: Names) -> exp.Expr:
         return self.call("CONCAT", [self._as_text(arg, names) for arg in value.args])
+
+    def joined(self, parts: list[exp.Expr]) -> exp.Expr:
+        return self.call("CONCAT", parts) if len(parts) > 1 else parts[0]
 
     def _as_text(self, value: Expression, names: Names) -> exp.Expr:
         """An integer needs no cast where a text is wanted."""
