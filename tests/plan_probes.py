@@ -335,6 +335,7 @@ QUERIES = {
     "correlated to the same table without alias": "SELECT id FROM emp WHERE salary >= (SELECT MAX(e2.salary) FROM emp e2 WHERE e2.dept_id = emp.dept_id) "
     "AND EXISTS (SELECT 1 FROM emp AS e3 WHERE e3.bonus = emp.id * 10)",
     "substring of sums": "SELECT SUBSTR(name, ~id, bonus), SUBSTR(name, id - bonus, id + bonus), SUBSTR(code, LENGTH(name) - id) FROM emp",
+    "running count of a column": "SELECT id, COUNT(bonus) OVER (ORDER BY id), COUNT(salary) OVER (PARTITION BY dept_id) FROM emp",
     "list with nulls of columns": "SELECT id FROM emp WHERE id NOT IN (bonus, dept_id, 7)",
     "arg_max by a null": "SELECT dept_id, hired, MAX(NULL) FROM emp WHERE id < 2 GROUP BY dept_id",
     "recursive texts of a query": "WITH RECURSIVE c AS (SELECT column1 AS n, column2 AS s FROM (VALUES (1, 'a')) "

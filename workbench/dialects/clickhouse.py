@@ -74,6 +74,8 @@ class ClickHouse(JoinedQueries):
         "nullable": "toNullable", "part": "substring", "signed": "toInt64", "lower": "LOWER", "fold": "LOWER", "upper": "UPPER",
     }  # fmt: skip
 
+    _is_place = False  # whether what is written is a place in a text, of 64 bits
+
     def write_literal(self, value: Literal, names: Names) -> exp.Expr:
         if isinstance(value.value, bytes):
             text = self.call("unhex", [exp.Literal.string(value.value.hex())])
@@ -194,6 +196,8 @@ class ClickHouse(JoinedQueries):
 
     def needs_more_than_64_bits(self, value: Core) -> bool:
         """What overflows wraps around silently: where nothing is known, two columns or a large constant may."""
+        if self._is_place:
+            return magnitudes.fits(value) is False
         known = [bound for bound in map(magnitudes.of, value.args) if bound is not None]
         if len(known) != 1:
             return not known or not magnitudes.fits(value)
@@ -246,12 +250,17 @@ class ClickHouse(JoinedQueries):
         return self.call("positionUTF8", [self.write(arg, names) for arg in reversed(value.args)])
 
     def core_cut(self, value: Core, names: Names) -> exp.Expr:
+        before, self._is_place = self._is_place, True
+        tree = self._cut(value, names)
+        self._is_place = before
+        return tree
+
+    def _cut(self, value: Core, names: Names) -> exp.Expr:
         """A negative start means the same here; start 0 is before the first character, which shortens the length."""
         this, start, *length = value.args
         place = _before_lowering(start)
         bound = lower_bound(place)
         is_whole = place is not start or isinstance(place, Literal)
-        place, *length = map(_of_64_bits, (place, *length))
         if (bound is not None and bound > 0) or isinstance(place, Literal):
             return self.call("substringUTF8", [self.write(arg, names) for arg in (this, place, *length)])
         is_before = Core("compare", (place, Literal(0)), "condition", "=" if is_whole else "<=")
@@ -376,7 +385,8 @@ class ClickHouse(JoinedQueries):
             raise UnsupportedError("a window's EXCLUDE", where=self.name)
         if frame is not None and frame.unit == "range" and (frame.start.offset or frame.end.offset):
             raise UnsupportedError("a distance in a window's RANGE", where=self.name)
-        if value.name in ("lag", "lead", "nth_value"):
+        is_lost = value.name == "count" and value.args and not self._is_full(value.args[0])  # the engine's own fault
+        if is_lost or value.name in ("lag", "lead", "nth_value"):
             value = replace(value, args=(Core("nullable", value.args[:1], value.args[0].type), *value.args[1:]))
         tree = super().write_over(value, names)
         if value.name != "string_agg" or (self._is_full(value.args[0]) and value.where is frame is None):
@@ -417,12 +427,6 @@ def _before_lowering(start: Expression) -> Expression:
     size, place = start.args[0].args if start.name == "+" and isinstance(start.args[0], Core) else (None, None)
     is_from_end = isinstance(size, Core) and size.name == "char_length" and isinstance(place, Literal)
     return place if is_from_end else start
-
-
-def _of_64_bits(value: Expression) -> Expression:
-    """A place in a text; sums of what is not known have more bits."""
-    is_open = isinstance(value, Core) and magnitudes.fits(value) is None
-    return Core("signed", (value,), "integer") if is_open else value
 
 
 def _less(value: Expression) -> Expression:
