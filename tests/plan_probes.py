@@ -355,6 +355,7 @@ QUERIES = {
     "HAVING EXISTS (SELECT 1 FROM dept d WHERE d.id > e.dept_id)",
     "order of nulls of a distinct expression": "SELECT DISTINCT salary + 1 AS id, name AS n FROM emp ORDER BY n NULLS LAST, id DESC NULLS FIRST",
     "sum of distinct texts": "SELECT SUM(DISTINCT code) FROM emp",
+    "sums of distinct casts": "SELECT SUM(DISTINCT CAST(code AS REAL)), COUNT(DISTINCT CAST(code AS REAL)) FROM emp",
 }  # fmt: skip
 
 # Plans that no SQL of a benchmark says, found by fuzzing
@@ -435,5 +436,10 @@ PLANS = {
     ],
     "lag of a null with a default": [
         {"scan": "dept"}, {"window": {"v": ["lag", None, 1, "dept.id", {"order": ["dept.id"]}]}},
+    ],
+    "a group by a condition that is null": [
+        {"scan": "emp"}, {"project": ["emp.id", {"v": 0}]}, {"except": [
+            {"scan": "dept"}, {"aggregate": {}, "by": ["dept.id", {"k": ["<", None, "dept.id"]}]},
+        ]},
     ],
 }  # fmt: skip
