@@ -359,6 +359,7 @@ QUERIES = {
     "HAVING EXISTS (SELECT 1 FROM dept d WHERE d.id > e.dept_id)",
     "order of nulls of a distinct expression": "SELECT DISTINCT salary + 1 AS id, name AS n FROM emp ORDER BY n NULLS LAST, id DESC NULLS FIRST",
     "sum of distinct texts": "SELECT SUM(DISTINCT code) FROM emp",
+    "sums of distinct casts": "SELECT SUM(DISTINCT CAST(code AS REAL)), COUNT(DISTINCT CAST(code AS REAL)) FROM emp",
 }  # fmt: skip
 
 # Plans that no SQL of a benchmark says, found by fuzzing
@@ -433,14 +434,19 @@ PLANS = {
     "any value in a filter": [
         {"scan": "emp"}, {"aggregate": {"v": ["any_value", ["lower", "'A'"]]}}, {"filter": ["is not null", "v"]},
     ],
-    "lag of nothing with a default": [
-        {"scan": "emp"}, {"window": {"v": ["lag", None, 2, "emp.id", {"order": ["emp.id"]}]}}, {"project": ["emp.id", "v"]},
-    ],
     "a sort by a constant column": [
         {"scan": "dept"}, {"project": ["dept.city", {"v": 0}]}, {"sort": ["v desc nulls first"]}, {"as": "a", "names": ["x", "y"]},
     ],
     "windows by constant columns": [
         {"scan": "dept"}, {"project": ["dept.id", {"v": 3}]},
         {"window": {"n": ["row_number", {"by": ["v"], "order": ["v", "dept.id"]}], "m": ["count", {"by": ["v"], "order": ["v desc"]}]}},
+    ],
+    "lag of nothing with a default": [
+        {"scan": "emp"}, {"window": {"v": ["lag", None, 2, "emp.id", {"order": ["emp.id"]}]}}, {"project": ["emp.id", "v"]},
+    ],
+    "a group by a condition that is null": [
+        {"scan": "emp"}, {"project": ["emp.id", {"v": 0}]}, {"except": [
+            {"scan": "dept"}, {"aggregate": {}, "by": ["dept.id", {"k": ["<", None, "dept.id"]}]},
+        ]},
     ],
 }  # fmt: skip

@@ -409,7 +409,7 @@ class Expressions:
     def aggregation(self, e: Aggregation) -> Expression:
         where = self.condition(e.where) if e.where is not None else None
         args, kind = self._aggregated(e.name, e.args)
-        if e.is_distinct and args and getattr(args[0], "name", "") == "real_of_text":  # as texts they are distinct
+        if e.is_distinct and e.name in ("sum", "total", "avg") and self.value(e.args[0]).type == "text":
             raise UnsupportedError(f"{e.name} of distinct texts outside SQLite")
         if e.name in ("arg_min", "arg_max") and isinstance(args[1], Literal):
             return TypedAggregation("any_value", args[:1], e.is_distinct, where, kind)

@@ -365,7 +365,8 @@ class Writer:
             return exp.Add(this=tree, expression=exp.Literal.number(0))  # GROUP BY 1 would be a column's place
         is_text = isinstance(tree, exp.Literal) and tree.is_string
         if (is_text or isinstance(tree, exp.Null)) and not self.dialect.is_native:
-            return self.dialect.cast(tree, "text")  # PostgreSQL takes no constant there
+            kind = item.value.type if item.value.type in ("integer", "real") else "text"
+            return self.dialect.cast(tree, kind)  # PostgreSQL takes no constant there
         return tree
 
     def _extreme(self, node: Aggregate) -> Aggregation | None:
