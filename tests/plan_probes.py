@@ -329,6 +329,8 @@ QUERIES = {
     "LEAD(NULL, 1, 'x') OVER (ORDER BY id), LAG(7, 2, bonus) OVER (ORDER BY id), LAG(bonus, 1, LENGTH(name)) OVER (ORDER BY id) FROM emp",
     "texts joined over nothing": "SELECT id, GROUP_CONCAT(name) OVER (PARTITION BY id) FROM emp",
     "list with nulls of columns": "SELECT id FROM emp WHERE id NOT IN (bonus, dept_id, 7)",
+    "reals cast to numeric": "SELECT CAST(3.0 AS NUMERIC) || '', CAST(salary * 1 AS NUMERIC) || '', CAST(salary AS NUMERIC) / 7, q.x || '' "
+    "FROM (SELECT salary, CAST(salary + 0.5 AS NUMERIC) AS x FROM emp) q",
     "arg_max by a null": "SELECT dept_id, hired, MAX(NULL) FROM emp WHERE id < 2 GROUP BY dept_id",
     "recursive texts of a query": "WITH RECURSIVE c AS (SELECT column1 AS n, column2 AS s FROM (VALUES (1, 'a')) "
     "UNION ALL SELECT n + 1, s || 'bc' FROM c WHERE n < 4) SELECT * FROM c",
@@ -418,5 +420,9 @@ PLANS = {
     "windows by constant columns": [
         {"scan": "dept"}, {"project": ["dept.id", {"v": 3}]},
         {"window": {"n": ["row_number", {"by": ["v"], "order": ["v", "dept.id"]}], "m": ["count", {"by": ["v"], "order": ["v desc"]}]}},
+    ],
+    "a union sorted by a cast": [
+        {"scan": "dept"}, {"project": ["dept.id"]}, {"union_all": [{"scan": "emp"}, {"project": ["emp.bonus"]}]},
+        {"sort": [["desc", ["cast", "dept.id", "text"]], "dept.id"], "limit": 4},
     ],
 }  # fmt: skip

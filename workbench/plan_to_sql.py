@@ -41,6 +41,7 @@ from workbench.plan import (
 )
 from workbench.plan_expressions import (
     Aggregation,
+    Collate,
     Column,
     Exists,
     Expression,
@@ -453,7 +454,7 @@ class Writer:
     def _output(self, value: Expression, select: Select) -> exp.Expr | None:
         """A sort key as the name of an output column, where it is one that the select list computes."""
         inner = value
-        while not isinstance(inner, Column) and hasattr(inner, "collation") and hasattr(inner, "value"):
+        while isinstance(inner, Collate):
             inner = inner.value
         if not isinstance(inner, Column) or isinstance(value, Literal):
             return None
