@@ -1,12 +1,12 @@
 """Shared fixtures: a private results root and cache for every test, and the real benchmark slices where they are."""
 
+import shutil
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
 
-# a server that is just ending may still write there
-TEMPORARY = tempfile.TemporaryDirectory(prefix="workbench-test-", ignore_cleanup_errors=True)
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
@@ -39,9 +39,24 @@ def root(tmp_path, monkeypatch) -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def cache():
-    """One cache for the whole test session, apart from the user's own; a server's unprivileged user can enter it."""
-    with pytest.MonkeyPatch.context() as patch, TEMPORARY as folder:
-        Path(folder).chmod(0o711)
-        patch.setenv("WORKBENCH_CACHE", folder)
-        yield Path(folder)
+def cache(tmp_path_factory):
+    """One cache for the whole test session, apart from the user's own, and one temporary folder beside it.
+
+    A server's unprivileged user can enter both and write into the latter; short names leave room for sockets. At the end
+    both are gone; the tests' own folders stay where pytest keeps them.
+    """
+    tmp_path_factory.getbasetemp()
+    folder = Path(tempfile.mkdtemp(prefix="workbench-test-"))
+    for each, mode in ((folder, 0o711), (folder / "cache", 0o711), (folder / "tmp", 0o1777)):
+        each.mkdir(exist_ok=True)
+        each.chmod(mode)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKBENCH_CACHE", str(folder / "cache"))
+        patch.setenv("TMPDIR", str(folder / "tmp"))
+        patch.setattr(tempfile, "tempdir", None)  # so that the variable is read again
+        yield folder / "cache"
+    deadline = time.monotonic() + 30
+    while folder.exists() and time.monotonic() < deadline:  # a server that is just ending may still write there
+        shutil.rmtree(folder, ignore_errors=True)
+        time.sleep(0.1)
+    assert not folder.exists(), f"left behind: {list(folder.rglob('*'))[:9]}"

@@ -22,6 +22,8 @@ CREATE TABLE days(id INTEGER PRIMARY KEY, t TEXT);
 INSERT INTO days VALUES (1,'2021-02-28'), (2,'2021-02-28T12:34'), (3,'2021-02-28 12:34:56.789'), (4,'12:30'), (5,'2021-13-01'), (6,'2021-01-32'),
  (7,'2021-2-3'), (8,''), (9,'1900-02-28'), (10,'2021-01-01 25:00'), (11,'2021-01-01 12:60'), (12,'2021-12-31 23:59:59.999'), (13,NULL);
 INSERT INTO loose VALUES (1,'1',0.5,7,'u','p'),('1','a',1.5,8,'v','q'),(x'31',NULL,NULL,9,'u','p'),(2.0,'2',2.5,7,'w','r');
+CREATE TABLE ends(id INTEGER PRIMARY KEY, t TEXT);
+INSERT INTO ends VALUES (1,'2021-02-30'), (2,'2021-04-31'), (3,'2021-02-28'), (4,NULL), (5,'12:30'), (6,'soon');
 """
 
 # id -> SQL; what SQLite makes of it is the expected result
@@ -319,6 +321,8 @@ QUERIES = {
     "parts of a stored day": "SELECT id, DATE(t), STRFTIME('%Y', t), STRFTIME('%m/%d', t), STRFTIME('%%%Y-%m', t) FROM days",
     "times of stored days": "SELECT id, TIME(t), DATETIME(t), STRFTIME('%H:%M:%S', t), STRFTIME('%f', t), STRFTIME('%j %w', t), JULIANDAY(t) FROM days",
     "stored days moved": "SELECT id, DATE(t, '+1 day'), DATE(t, '-1 month'), DATETIME(t, '+90 minutes'), DATE(t, 'start of year') FROM days",
+    "parts of a day past its month": "SELECT id, DATE(t), STRFTIME('%m/%Y', t) FROM ends",
+    "a day past its month, moved": "SELECT id, DATE(t, '+1 day') FROM ends",
     "percent sign in a time": "SELECT STRFTIME('%H%%', t) FROM days",
     "unsigned beside signed": "SELECT LENGTH(name) AS v FROM emp UNION SELECT -bonus FROM emp ORDER BY v",
     "unsigned beside signed in choices": "SELECT CASE WHEN id > 2 THEN LENGTH(name) ELSE -1 END AS v, COALESCE(LENGTH(name), -id), MAX(ABS(bonus), -5) FROM emp ORDER BY v",
@@ -328,6 +332,10 @@ QUERIES = {
     "nulls in windows": "SELECT id, LAST_VALUE(bonus) OVER (ORDER BY id), FIRST_VALUE(salary) OVER (ORDER BY salary), "
     "LEAD(NULL, 1, 'x') OVER (ORDER BY id), LAG(7, 2, bonus) OVER (ORDER BY id), LAG(bonus, 1, LENGTH(name)) OVER (ORDER BY id) FROM emp",
     "texts joined over nothing": "SELECT id, GROUP_CONCAT(name) OVER (PARTITION BY id) FROM emp",
+    "correlated to the same table without alias": "SELECT id FROM emp WHERE salary >= (SELECT MAX(e2.salary) FROM emp e2 WHERE e2.dept_id = emp.dept_id) "
+    "AND EXISTS (SELECT 1 FROM emp AS e3 WHERE e3.bonus = emp.id * 10)",
+    "substring of sums": "SELECT SUBSTR(name, ~id, bonus), SUBSTR(name, id - bonus, id + bonus), SUBSTR(code, LENGTH(name) - id) FROM emp",
+    "running count of a column": "SELECT id, COUNT(bonus) OVER (ORDER BY id), COUNT(salary) OVER (PARTITION BY dept_id) FROM emp",
     "list with nulls of columns": "SELECT id FROM emp WHERE id NOT IN (bonus, dept_id, 7)",
     "reals cast to numeric": "SELECT CAST(3.0 AS NUMERIC) || '', CAST(salary * 1 AS NUMERIC) || '', CAST(salary AS NUMERIC) / 7, q.x || '' "
     "FROM (SELECT salary, CAST(salary + 0.5 AS NUMERIC) AS x FROM emp) q",
@@ -344,6 +352,16 @@ QUERIES = {
     "FIRST_VALUE(id) OVER (ORDER BY dept_id DESC NULLS FIRST, id RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) FROM emp",
     "except of one row, joined": "SELECT e.id, q.k FROM emp e LEFT JOIN (SELECT 1 AS k EXCEPT SELECT 2) q ON q.k = e.id",
     "order of nulls of a computed group": "SELECT id % 3 AS k, COUNT(*) FROM emp GROUP BY id % 3 ORDER BY k DESC NULLS FIRST",
+    "texts of a negative zero": "SELECT (bonus * -0.0) || '', ROUND(-0.2) || '', (salary * 0 * -1) || '' FROM emp",
+    "a cast in a condition on a union": "SELECT q.n FROM (SELECT name AS n FROM emp UNION SELECT 'a' || dname FROM dept) q "
+    "WHERE UPPER(q.n) <> 'Anna' AND UPPER(q.n) > 'anna'",
+    "integers equal to a computed real": "SELECT q.id FROM (SELECT id FROM emp ORDER BY id LIMIT 5) q "
+    "WHERE q.id = (SELECT AVG(id) FROM emp) OR q.id IN (0.5 + 0.75, 2.0 * 2)",
+    "a correlated query in having": "SELECT dept_id, RANK() OVER (ORDER BY dept_id) FROM emp e GROUP BY dept_id "
+    "HAVING EXISTS (SELECT 1 FROM dept d WHERE d.id > e.dept_id)",
+    "order of nulls of a distinct expression": "SELECT DISTINCT salary + 1 AS id, name AS n FROM emp ORDER BY n NULLS LAST, id DESC NULLS FIRST",
+    "sum of distinct texts": "SELECT SUM(DISTINCT code) FROM emp",
+    "sums of distinct casts": "SELECT SUM(DISTINCT CAST(code AS REAL)), COUNT(DISTINCT CAST(code AS REAL)) FROM emp",
 }  # fmt: skip
 
 # Plans that no SQL of a benchmark says, found by fuzzing
@@ -382,6 +400,13 @@ PLANS = {
         {"scan": "dept"}, {"window": {"n": ["count", {"order": [["asc", 1]], "frame": ["groups", "unbounded preceding", "current row"]}]}},
     ],
     "nulls beside reals in values": [{"values": [[None], [1.5]], "names": ["x"]}, {"project": [{"y": ["+", "x", 1]}]}],
+    "distances from a constant": [
+        {"scan": "emp"},
+        {"window": {"n": ["sum", "emp.id", {"order": [["asc", None]], "frame": ["range", ["preceding", 1], "unbounded following"]}]}},
+    ],
+    "a sort by a grouped constant": [
+        {"scan": "dept"}, {"aggregate": {"v": ["any_value", 7]}, "by": ["dept.city"]}, {"sort": ["v desc", "dept.city"]},
+    ],
     "a union of columns of one name, read on": [
         {"scan": "dept", "as": "a"}, {"cross_join": "dept", "as": "b"}, {"project": ["a.id", "b.id"]},
         {"union": [{"scan": "emp"}, {"project": ["emp.id", "emp.dept_id"]}]}, {"filter": [">", "b.id", "a.id"]},
@@ -411,9 +436,6 @@ PLANS = {
     "any value in a filter": [
         {"scan": "emp"}, {"aggregate": {"v": ["any_value", ["lower", "'A'"]]}}, {"filter": ["is not null", "v"]},
     ],
-    "lag of nothing with a default": [
-        {"scan": "emp"}, {"window": {"v": ["lag", None, 2, "emp.id", {"order": ["emp.id"]}]}}, {"project": ["emp.id", "v"]},
-    ],
     "a sort by a constant column": [
         {"scan": "dept"}, {"project": ["dept.city", {"v": 0}]}, {"sort": ["v desc nulls first"]}, {"as": "a", "names": ["x", "y"]},
     ],
@@ -424,5 +446,13 @@ PLANS = {
     "a union sorted by a cast": [
         {"scan": "dept"}, {"project": ["dept.id"]}, {"union_all": [{"scan": "emp"}, {"project": ["emp.bonus"]}]},
         {"sort": [["desc", ["cast", "dept.id", "text"]], "dept.id"], "limit": 4},
+    ],
+    "lag of nothing with a default": [
+        {"scan": "emp"}, {"window": {"v": ["lag", None, 2, "emp.id", {"order": ["emp.id"]}]}}, {"project": ["emp.id", "v"]},
+    ],
+    "a group by a condition that is null": [
+        {"scan": "emp"}, {"project": ["emp.id", {"v": 0}]}, {"except": [
+            {"scan": "dept"}, {"aggregate": {}, "by": ["dept.id", {"k": ["<", None, "dept.id"]}]},
+        ]},
     ],
 }  # fmt: skip

@@ -22,7 +22,7 @@ NO_ADDRESS = {
     "mysql": "not a MySQL address",
     "clickhouse": "not a ClickHouse address",
 }
-SECONDS = 12  # a driver waits 5 for an answer; the rest is for a busy machine
+SECONDS = 60  # a driver waits 5 for an answer, not for ever; the rest is for a busy machine
 
 # id -> address; {s}: scheme, {p}: the password as it must be written
 GARBAGE = {

@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 import yaml
+from on_time import on_time
 
 from workbench import paths
 from workbench.backends import BACKENDS, STATUSES, Limits, get_backend
@@ -28,8 +29,6 @@ ATTACKS = yaml.safe_load(Path(__file__).with_name("attacks.yaml").read_text())
 ENGINES = DIALECTS  # an engine's name is its dialect's
 LIMITS = Limits(seconds=1, rows=10_000, bytes=4 * 2**20, memory=2**30)
 SHORT = Limits(seconds=0.5, rows=10_000, bytes=4 * 2**20, memory=2**30)
-LATE = 1.0  # seconds over the limit within which a result must be there
-TRIES = 3
 MARK = "wbattack"  # part of the name of everything an attack would make
 SECRET = "the-canary-sings"
 ENDED_BY_FORCE = ("timeout", "crashed", "too_large")
@@ -199,18 +198,6 @@ def open_arena(engine: str, folder: Path) -> Arena:
     arena.through_the_gate("SELECT 1")
     arena.before = arena.state()
     return arena
-
-
-def on_time(run, limits: Limits) -> Execution:
-    """Run until it is on time, thrice at most: another program may have had the processors, a missing limit stays late."""
-    for _ in range(TRIES):
-        started, worked = time.monotonic(), time.process_time()
-        execution = run()
-        gate = time.process_time() - worked  # it reads the statement here, before the engine's clock starts
-        late = time.monotonic() - started - limits.seconds - gate
-        if late < LATE:
-            return execution
-    raise AssertionError(f"{late:.1f} s late: {execution}")
 
 
 def check(arena: Arena, run, limits: Limits) -> Execution:

@@ -20,6 +20,7 @@ QUESTIONS = [
     {"question_id": "b", "db_id": "pets", "question": "Which?", "SQL": "SELECT name FROM pet"},
 ]
 BIRD = {"0": "SELECT 1\t----- bird -----\tpets", "1": "SELECT 2\t----- bird -----\tpets"}
+PREDICTED = "provider: predictions, files: [PATH]"
 GOOD_CONFIG = "run: r\nbenchmark: bundled\nmodels: [{name: simulated-1b, provider: simulated}]\n"
 
 
@@ -36,6 +37,8 @@ def here(root, monkeypatch) -> Path:
     (root / "bench" / "questions.json").write_text(json.dumps(QUESTIONS))
     (root / "good.json").write_text(json.dumps(BIRD))
     (root / "good.yaml").write_text(GOOD_CONFIG)
+    files = [f"{{provider: predictions, files: [{file}]}}" for file in ("good.json", "x/good.json")]
+    (root / "twice.yaml").write_text(f"run: r\nbenchmark: bench\nmodels: [{', '.join(files)}]\n")
     return root
 
 
@@ -64,6 +67,13 @@ PETS = ("--schema", "bench/databases/pets/pets.sqlite")
 BROKEN = {
     "no such benchmark": (None, None, ("prepare", "--benchmark", "nowhere"), "nowhere: there is no such file or folder"),
     "a folder without questions": ("x/readme.txt", "hello", ("prepare", "--benchmark", "x"), "x: no question file in this folder"),
+    "questions of no database": ("x/dev.json", '[{"db_id": "", "question": "q", "SQL": "x"}]', ("prepare", "--benchmark", "x"), "none of its 1 questions can be used; dev.json, position 0: no db_id"),
+    "blank questions": ("x/dev.json", '[{"db_id": "d", "question": "  ", "SQL": "x"}]', ("prepare", "--benchmark", "x"), "none of its 1 questions can be used; dev.json, position 0: no question"),
+    "an empty question file": ("x/questions.json", "", ("prepare", "--benchmark", "x"), "x/questions.json: holds no question"),
+    "an empty list of questions": ("x/questions.json", "[]", ("prepare", "--benchmark", "x"), "x/questions.json: holds no question"),
+    "questions in UTF-16": ("x/questions.json", json.dumps(QUESTIONS).encode("utf-16"), ("prepare", "--benchmark", "x"), "x/questions.json: line 1: byte 0xff is not UTF-8"),
+    "questions nested too deeply": ("x/questions.json", "[" * 99999, ("prepare", "--benchmark", "x"), "x/questions.json: nested too deeply"),
+    "a file of something else": ("x/notes.csv", "a,b\n1,2\n", ("prepare", "--benchmark", "x"), "x/notes.csv: no field question (found: a, b)"),
     "a zip not unpacked": ("x/dev.zip", b"PK\x03\x04", ("prepare", "--benchmark", "x"), "dev.zip is there but not unpacked"),
     "questions cut short": ("x/dev.json", '[{"question": "a"', ("prepare", "--benchmark", "x"), "dev.json: line 1: not JSON"),
     "questions in an object": ("x/dev.json", "{}", ("prepare", "--benchmark", "x"), "holds an object"),
@@ -78,6 +88,23 @@ BROKEN = {
     "an unknown question": ("p.jsonl", '{"question_id": "z", "sql": "x"}\n{"question_id": "a", "sql": "x"}', (*IMPORT, "p.jsonl"), "there is no question 'z'"),
     "a csv without sql": ("p.csv", "question_id,answer\na,1\nb,2\n", (*IMPORT, "p.csv"), "no SQL column"),
     "predictions that are a database": ("p.json", b"SQLite format 3\0" + b"\0" * 100, (*IMPORT, "p.json"), "is an SQLite database"),
+    "a csv with two sql columns": ("p.csv", "question_id,sql, SQL\na,x,y\nb,x,y\n", (*IMPORT, "p.csv"), "p.csv: line 1: column 'sql' stands twice"),
+    "questions with a column twice": ("x/dev.csv", "db_id,question,sql,sql\na,b,x,y\n", ("prepare", "--benchmark", "x"), "dev.csv: line 1: column 'sql' stands twice"),
+    "questions with a key twice": ("x/dev.json", '[{"db_id": "a", "question": "q", "question": "r"}]', ("prepare", "--benchmark", "x"), "key 'question' stands twice"),
+    "queries with a column twice": ("q.csv", "sql,sql\nSELECT 1,SELECT 2\n", ("plan", "convert", "q.csv", *PETS, "--output", "o"), "column 'sql' stands twice"),
+    "queries with a key twice": ("q.json", '[{"sql": "SELECT 1", "sql": "SELECT 2"}]', ("plan", "convert", "q.json", *PETS, "--output", "o"), "record 0 is unclear: key 'sql' stands twice"),
+    "predictions that are numbers": ("p.json", '{"0": 0, "1": null}', (*IMPORT, "p.json"), "p.json: no SQL in any of its 2 predictions: 1 number, 1 null"),
+    "predictions of empty lines": ("p.txt", "\n\n", (*IMPORT, "p.txt"), "no SQL in any of its 2 predictions: 2 empty text"),
+    "a negative seed": (None, None, ("generate", "--benchmark", "bench", "--run", "r", "--model", "simulated-1b", "--seed", "-1"), "seed -1 (from 0 to"),
+    "a seed of 30 digits": (None, None, ("generate", "--benchmark", "bench", "--run", "r", "--model", "simulated-1b", "--seed", "9" * 30), "seed 999"),
+    "an engine twice": (None, None, ("score", "--run", "r", "--engines", "sqlite,sqlite"), "engine 'sqlite' is named twice"),
+    "an engine to start twice": (None, None, ("engines", "start", "sqlite", "sqlite"), "engine 'sqlite' is named twice"),
+    "a dialect twice": ("q.json", "[]", ("plan", "convert", "q.json", *PETS, "--output", "o", "--dialects", "mysql,mysql"), "dialect 'mysql' is named twice"),
+    "a run of the papers' name": (None, None, ("import", "--benchmark", "bench", "--run", "published", "--predictions", "good.json"), "published cannot be a run's name"),
+    "a run of the papers' name elsewhere": (None, None, ("import", "--benchmark", "bench", "--run", "x/published", "--predictions", "good.json"), "x/published cannot be a run's name"),
+    "a config with a byte of memory": ("c.yaml", GOOD_CONFIG + "limits: {memory: 1}\n", ("run", "c.yaml"), "limits: limit of 1 memory (in bytes, at least 1048576)"),
+    "a config with one file twice": ("c.yaml", GOOD_CONFIG.replace("bundled", "bench").replace("name: simulated-1b, provider: simulated", PREDICTED.replace("PATH", "good.json, ./bench/../good.json")), ("run", "c.yaml"), "models: './bench/../good.json' is 'good.json' again"),
+    "a config with one model in two files": ("x/good.json", json.dumps(BIRD), ("run", "twice.yaml"), "x/good.json: gives good on sqlite, as good.json does"),
     "an unknown engine": (None, None, ("prepare", "--benchmark", "bench", "--engines", "oracle"), "there is no engine 'oracle'"),
     "an unknown dialect": (None, None, (*IMPORT, "good.json", "--engine", "oracle"), "there is no engine 'oracle'"),
     "an unknown run": (None, None, ("score", "--run", "none"), "there is no run none"),
@@ -89,8 +116,8 @@ BROKEN = {
     "a study to come": (None, None, ("study", "crossover", "--published"), "crossover is not built yet"),
     "a config that is not there": (None, None, ("run", "none.yaml"), "none.yaml: cannot be read"),
     "a config that is a list": ("c.yaml", "- a\n", ("run", "c.yaml"), "is not a mapping"),
-    "a config with a misspelt key": ("c.yaml", GOOD_CONFIG + "engine: sqlite\n", ("run", "c.yaml"), "engine: Extra inputs are not permitted"),
-    "a config without models": ("c.yaml", "run: r\nbenchmark: bundled\n", ("run", "c.yaml"), "models: Field required"),
+    "a config with a misspelt key": ("c.yaml", GOOD_CONFIG + "engine: sqlite\n", ("run", "c.yaml"), "engine: there is no such key (available: run, "),
+    "a config without models": ("c.yaml", "run: r\nbenchmark: bundled\n", ("run", "c.yaml"), "models: is missing"),
     "a config with a wrong limit": ("c.yaml", GOOD_CONFIG + "limits: {seconds: -1}\n", ("run", "c.yaml"), "limits: limit of -1.0 seconds"),
     "a config whose benchmark is gone": ("c.yaml", GOOD_CONFIG.replace("bundled", "gone"), ("run", "c.yaml"), "gone: there is no such file or folder"),
     "an unknown simulated model": (None, None, ("generate", "--benchmark", "bench", "--run", "r", "--model", "gpt-4"), "there is no simulated model 'gpt-4'"),
@@ -189,6 +216,84 @@ def test_broken_input_is_one_line_and_exit_code_2(here, file, content, words, li
     assert line in said[-1]
     assert len([each for each in said if each.strip()]) == 1, said
     assert isinstance(done.exception, SystemExit)
+
+
+# Every place where a command takes a path.
+TAKES_A_PATH = {
+    "prepare": ("prepare", "--engines", "sqlite", "--benchmark", "{path}"),
+    "prepare --databases": ("prepare", "--engines", "sqlite", "--benchmark", "bench", "--databases", "{path}"),
+    "import": ("import", "--run", "r", "--predictions", "good.json", "--benchmark", "{path}"),
+    "import --predictions": (*IMPORT, "{path}"),
+    "import --run": ("import", "--benchmark", "bench", "--predictions", "good.json", "--run", "./{path}"),
+    "generate": ("generate", "--run", "r", "--model", "simulated-1b", "--benchmark", "{path}"),
+    "generate --run": ("generate", "--benchmark", "bench", "--model", "simulated-1b", "--run", "./{path}/r"),
+    "score --run": ("score", "--run", "./{path}"),
+    "study --run": ("study", "all", "--run", "./{path}"),
+    "figures --run": ("figures", "all", "--run", "./{path}"),
+    "run": ("run", "{path}"),
+    "plan show": ("plan", "show", "{path}", *PETS),
+    "plan show --schema": ("plan", "show", "SELECT 1", "--schema", "{path}"),
+    "plan show --svg": ("plan", "show", "SELECT 1", *PETS, "--svg", "{path}/x.svg"),
+    "plan convert": ("plan", "convert", "{path}", *PETS, "--output", "o"),
+    "plan convert --schema": ("plan", "convert", "good.json", "--output", "o", "--schema", "{path}"),
+    "plan convert --output": ("plan", "convert", "good.json", *PETS, "--output", "{path}/o"),
+    "plan roundtrip": ("plan", "roundtrip", "{path}"),
+    "plan roundtrip --run": ("plan", "roundtrip", "bench", "--run", "./{path}/r"),
+}
+# Paths of which the system says no in its different ways.
+BAD_PATHS = {
+    "a loop of links": "loop",
+    "below a loop": "loop/x",
+    "below a file": "good.json/x",
+    "too long": "x" * 300,
+    "too long in all": "/".join(["x" * 200] * 30),
+}
+
+
+@pytest.mark.parametrize("path", BAD_PATHS.values(), ids=BAD_PATHS)
+@pytest.mark.parametrize("words", TAKES_A_PATH.values(), ids=TAKES_A_PATH)
+def test_a_path_that_cannot_be_is_one_line(here, words, path):
+    (here / "loop").symlink_to("loop")
+    done = workbench(*(word.format(path=path) for word in words))
+    assert done.exit_code == 2, (done.output, done.exception)
+    said = [line for line in done.stderr.splitlines() if line.startswith("workbench: ")]
+    assert said and said[-1] == done.stderr.splitlines()[-1], done.stderr
+    assert isinstance(done.exception, SystemExit)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        GOOD_CONFIG.replace("bundled", "PATH"),
+        GOOD_CONFIG.replace("bundled", "bench\ndatabases: PATH"),
+        GOOD_CONFIG.replace("run: r", "run: PATH").replace("bundled", "bench"),
+        GOOD_CONFIG.replace("bundled", "bench").replace("name: simulated-1b, provider: simulated", PREDICTED),
+    ],
+    ids=["benchmark", "databases", "run", "files"],
+)
+@pytest.mark.parametrize("path", BAD_PATHS.values(), ids=BAD_PATHS)
+def test_a_configs_path_that_cannot_be_is_one_line(here, config, path):
+    (here / "loop").symlink_to("loop")
+    (here / "c.yaml").write_text(config.replace("PATH", json.dumps(f"./{path}/r")))
+    done = workbench("run", "c.yaml")
+    assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1), (done.output, done.exception)
+    assert isinstance(done.exception, SystemExit)
+
+
+def test_what_is_no_sql_is_counted(here):
+    (here / "p.json").write_text('{"0": "SELECT \'\\ud800\'", "1": null}')
+    done = workbench(*IMPORT, "p.json")
+    assert done.exit_code == 0
+    assert done.stderr.splitlines() == [
+        "workbench: warning: p.json: 1 of 2 predictions hold no SQL: 1 null",
+        "workbench: warning: p.json: 1 of 2 predictions hold half a surrogate pair, kept as U+FFFD",
+    ]
+
+
+def test_half_a_surrogate_pair_in_a_question_is_said(here):
+    (here / "bench" / "questions.json").write_text(json.dumps([QUESTIONS[0] | {"SQL": "SELECT '\ud800'"}]))
+    done = workbench("prepare", "--benchmark", "bench", "--engines", "sqlite")
+    assert "questions.json, position 0: half a surrogate pair in SQL, read as U+FFFD" in done.stderr
 
 
 def _commands(group: click.Group = main, before: tuple[str, ...] = ()) -> dict[str, click.Command]:

@@ -30,14 +30,17 @@ BROKEN = {
     "not yaml": ("run: [", "is not YAML"),
     "empty": ("", "is not a mapping"),
     "a list": ("- run", "is not a mapping"),
-    "no run": (GOOD.replace("run: r\n", ""), "run: Field required"),
-    "no models": ("run: r\nbenchmark: bundled\n", "models: Field required"),
+    "no run": (GOOD.replace("run: r\n", ""), "run: is missing"),
+    "no models": ("run: r\nbenchmark: bundled\n", "models: is missing"),
     "unknown key": (GOOD + "enginess: [sqlite]\n", "available: run, benchmark"),
     "a key that holds a secret": (GOOD.replace("simulated}", "simulated, api_key: s3cret}"), "models.0.api_key"),
     "unknown engine": (GOOD + "engines: [oracle]\n", "there is no engine 'oracle', available: sqlite"),
     "engine twice": (GOOD + "engines: [sqlite, sqlite]\n", "an engine is named twice"),
-    "no engine": (GOOD + "engines: []\n", "engines"),
-    "unknown provider": (GOOD.replace("provider: simulated", "provider: psychic"), "provider"),
+    "no engine": (GOOD + "engines: []\n", "engines: at least 1 is wanted"),
+    "unknown provider": (
+        GOOD.replace("provider: simulated", "provider: psychic"),
+        "models.0.provider: wanted: 'simulated', 'predictions' or 'openai'",
+    ),
     "model without name": (GOOD.replace("name: simulated-1b, ", ""), "needs a name"),
     "predictions without files": (
         GOOD.replace("name: simulated-1b, provider: simulated", "provider: predictions"),
@@ -47,6 +50,14 @@ BROKEN = {
     "limit of nothing": (GOOD + "limits: {seconds: 0}\n", "limits: limit of 0.0 seconds"),
     "limit as text": (GOOD + "limits: {seconds: long}\n", "limits.seconds"),
     "seed as text": (GOOD + "seed: luck\n", "seed"),
+    "limits as a number": (GOOD + "limits: 5\n", "limits: a mapping of keys to values is wanted"),
+    "a model that is text": ("run: r\nbenchmark: b\nmodels: [simulated-1b]\n", "models.0: a mapping of keys to values"),
+    "models as text": ("run: r\nbenchmark: b\nmodels: simulated-1b\n", "models: a list is wanted"),
+    "rows in part": (GOOD + "limits: {rows: many}\n", "limits.rows: a whole number is wanted"),
+    "run as a number": (GOOD.replace("run: r", "run: 5"), "run: text is wanted"),
+    "a seed below zero": (GOOD + "seed: -1\n", "seed: at least 0 is wanted"),
+    "a seed of 30 digits": (GOOD + f"seed: {'9' * 30}\n", "seed: less than 9223372036854775808 is wanted"),
+    "a provider with braces": (GOOD + "engines: ['{x}']\n", "there is no engine '{x}'"),
     "unknown figure": (GOOD + "figures: [pie]\n", "figures.0"),
     "not text": (b"\xff\xfe\x00", "is not YAML"),
 }
@@ -61,6 +72,7 @@ def test_broken_configs_name_the_key(tmp_path, text, line):
     assert line in str(error.value)
     assert "\n" not in str(error.value)
     assert "s3cret" not in str(error.value)
+    assert "Input should" not in str(error.value) and "Config" not in str(error.value)
 
 
 def test_a_missing_config_is_named(tmp_path):

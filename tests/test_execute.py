@@ -6,12 +6,12 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
 import psutil
 import pytest
+from processes import all_end
 
 from workbench import execute, paths
 from workbench.backends import Limits, get_backend, postgres
@@ -116,12 +116,11 @@ def test_failures_are_kept_but_for_timeouts(database, own_cache):
         "DROP TABLE t": ("refused", False),  # asked of the gate again: it costs nothing
         "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x FROM c) SELECT count(*) FROM c": ("timeout", False),
     }
-    limits = Limits(seconds=0.5, bytes=1000)
+    limits = Limits(seconds=3, bytes=1000)
     with Executor(["sqlite"], limits) as executor:
         first = run(executor, database, *queries)
-        started = time.monotonic()
         same_run = run(executor, database, *queries)
-        assert time.monotonic() - started < 0.4  # the timeout is not waited for twice
+    assert [e.is_cached for e in same_run] == [True, True, True, False, True]  # the timeout is not waited for twice
     with Executor(["sqlite"], limits) as executor:
         second = run(executor, database, *queries)
     assert [e.status for e in first] == [status for status, _ in queries.values()]
@@ -151,7 +150,7 @@ def test_leaving_the_block_ends_what_still_runs(database, own_cache):
         for _ in executor.run_many(Statement("sqlite", "a", database, sql) for sql in ("SELECT 1", slow)):
             time.sleep(0.5)
             raise ZeroDivisionError
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 40  # of the limit's 60
 
 
 def test_an_engine_that_cannot_start_is_named_and_the_others_go_on(database, own_cache, monkeypatch):
@@ -177,14 +176,23 @@ def test_a_killed_server_crashes_what_runs_and_nothing_else(database):
     if get_backend("postgres").find() is None:
         pytest.skip("PostgreSQL is not installed")
     slow = "SELECT count(*) FROM generate_series(1, 100000000000)"
-    with Executor(["postgres"], Limits(seconds=20), sessions=2) as executor:
+    running = f"SELECT pid FROM pg_stat_activity WHERE state = 'active' AND query LIKE '{slow[:40]}%'"
+    later = [f"SELECT a + {os.getpid() + i} FROM t" for i in range(20)]
+    with Executor(["postgres"], Limits(seconds=300), sessions=2) as executor:
         backend = executor._engines["postgres"].backend
         assert run(executor, database, "SELECT a FROM t", engine="postgres")[0].table.rows() == [(1,)]
-        victim = psutil.Process(backend._ask("SELECT pg_backend_pid()")[0][0]).ppid()
-        threading.Timer(0.5, os.kill, (victim, signal.SIGKILL)).start()
-        later = [f"SELECT a + {os.getpid() + i} FROM t" for i in range(20)]
-        results = run(executor, database, slow, *later, engine="postgres")
-    assert [e.status for e in results] == ["crashed"] + ["ok"] * 20
+
+        def killed_in_between():
+            yield Statement("postgres", "a", database, slow, tag=0)
+            while not (found := backend._ask(running)):
+                time.sleep(0.05)
+            server = psutil.Process(found[0][0]).parent()
+            server.kill()
+            assert all_end([server], 60)
+            yield from (Statement("postgres", "a", database, sql, tag=i) for i, sql in enumerate(later, 1))
+
+        results = {s.tag: e.status for s, e in executor.run_many(killed_in_between())}
+    assert results == {0: "crashed"} | dict.fromkeys(range(1, 21), "ok"), executor.unavailable
     assert not executor.unavailable
 
 

@@ -3,7 +3,7 @@
     pytest tests/test_plan_fuzz.py                                  a fixed seed, about a minute
     WORKBENCH_FUZZ_MINUTES=20 pytest -s tests/test_plan_fuzz.py     other plans each time, for that long
 
-The truth is SQLite (see plan_engines.py). A fault is shrunk, and shown as a plan with its SQL on SQLite and on the engine.
+The truth is SQLite (see plan_engines.py). A fault (shrunk in a long run) is shown as a plan with its SQL on SQLite and on the engine.
 Faults that were found and mended stand, in small, in tests/plan_probes.py.
 """
 
@@ -19,7 +19,6 @@ from plan_engines import Engines, Fault, differ
 from plan_probes import FIXTURE, PLANS
 from plan_strategies import Drawn, plans
 
-from workbench.dialects import NAMES
 from workbench.plan import Plan
 from workbench.plan_to_sql import plan_to_sql
 from workbench.schema import Schema
@@ -27,16 +26,12 @@ from workbench.schema import Schema
 MINUTES = float(os.environ.get("WORKBENCH_FUZZ_MINUTES", "0"))
 DATABASES = 4
 EXAMPLES = 150 if not MINUTES else 500  # plans a database
-NOT_YET = {  # engine -> what fuzzing still finds there; such an engine is only looked at alone.
-    # Not strict: such plans are rare, and other seeds or a change of the strategies meet others.
-    "clickhouse": "integers of several widths in unions and places of SUBSTRING",
-}
 MOST_REFUSED = 0.25  # a dialect that refuses more is hardly tested
 
 
 @pytest.fixture(scope="module")
 def engines():
-    with Engines(name for name in NAMES if name not in NOT_YET) as found:
+    with Engines() as found:
         for name, why in found.absent.items():
             print(f"fuzzing without {name}: {why}")
         yield found
@@ -47,12 +42,12 @@ def report(drawn: Drawn, faults: list[Fault]) -> str:
     return "\n".join([*parts, *(f"{fault.engine}, {fault.what}: {fault.detail}\n  {fault.sql}" for fault in faults)])
 
 
-def fuzz(engines: Engines, database: Database, number: int, is_shrunk: bool = True) -> None:
+def fuzz(engines: Engines, database: Database, number: int) -> None:
     passed: set[str] = set()
 
     @seed(number)
     @settings(
-        phases=[Phase.generate, *([Phase.shrink] if is_shrunk else [])],
+        phases=[Phase.generate, *([Phase.shrink] if MINUTES else [])],  # shrinking takes many minutes
         max_examples=EXAMPLES,
         database=None,
         deadline=None,
@@ -77,18 +72,6 @@ def test_same_rows_everywhere(engines, tmp_path_factory, number):
     fuzz(engines, make_database(tmp_path_factory.mktemp("fuzz"), number), number)
     for name, refused in engines.refused.items():
         assert refused <= MOST_REFUSED * engines.run, (name, engines.reasons[name].most_common(5))
-
-
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.xfail(reason=why, strict=False)) for name, why in NOT_YET.items()],
-)
-def test_same_rows_there_too(name, tmp_path_factory):
-    with Engines([name]) as alone:
-        if alone.absent:
-            pytest.skip(alone.absent[name])
-        for number in range(DATABASES):
-            fuzz(alone, make_database(tmp_path_factory.mktemp("fuzz"), number), number, is_shrunk=False)
 
 
 @pytest.mark.skipif(not MINUTES, reason="only with WORKBENCH_FUZZ_MINUTES")

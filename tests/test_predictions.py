@@ -101,7 +101,7 @@ FORMS = {  # file name, content, SQL by question or None for ONE, TWO, THREE
     "bird": ("p.json", {"0": f"{ONE}{BIRD}pets", "1": f"{TWO}{BIRD}pets", "2": f"{THREE}{BIRD}zoo"}, None),
     "bird-without-separator": ("p.json", {"0": ONE, "1": TWO, "2": THREE}, None),
     "bird-other-key-order": ("p.json", {"2": THREE, "0": ONE, "1": TWO}, None),
-    "bird-failures": ("p.json", {"0": 0, "1": None, "2": True}, [None, None, None]),
+    "bird-failures": ("p.json", {"0": 0, "1": True, "2": THREE}, [None, None, THREE]),
     "bird-blank": ("p.json", {"0": f" {BIRD}pets", "1": "", "2": f"{THREE}{BIRD}"}, [None, None, THREE]),
     "bird-surrogate": ("p.json", {"0": "SELECT '\ud800'", "1": TWO, "2": THREE}, ["SELECT '\ufffd'", TWO, THREE]),
     "bird-in-txt": ("p.txt", {"0": ONE, "1": TWO, "2": THREE}, None),

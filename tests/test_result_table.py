@@ -1,7 +1,6 @@
 """Results come back exactly as the driver gave them, through memory and through bytes."""
 
 import math
-import time as clock
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from uuid import UUID
@@ -92,9 +91,7 @@ def test_unknown_kinds_and_foreign_bytes_are_refused():
         ResultTable.from_bytes(b"no arrow")
 
 
-def test_a_million_rows_take_seconds():
+def test_a_million_rows_come_back():
     rows = [(i, float(i), f"name {i}", Decimal(i), i if i % 2 else str(i)) for i in range(1_000_000)]
-    started = clock.monotonic()
     table = ResultTable.from_bytes(ResultTable.from_rows("abcde", rows).to_bytes())
-    assert table.rows()[999_999] == rows[999_999]
-    assert clock.monotonic() - started < 20  # 5 s on an idle machine
+    assert table.rows() == rows

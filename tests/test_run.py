@@ -1,6 +1,7 @@
 """`workbench run` as a user gives it: whole, twice, and killed at every named point."""
 
 import contextlib
+import json
 import os
 import sqlite3
 import subprocess
@@ -31,9 +32,9 @@ ENGINES = [name for name in BACKENDS if get_backend(name).find() is not None]
 STORED = ("questions", "generations", "executions", "scores", "portability")
 
 
-def _run(root: Path, cache: Path, **variables: str) -> subprocess.CompletedProcess:
+def _run(root: Path, cache: Path, engines: list[str] = ENGINES, **variables: str) -> subprocess.CompletedProcess:
     root.mkdir(exist_ok=True)
-    (root / "c.yaml").write_text(CONFIG.format(run="r", engines=ENGINES))
+    (root / "c.yaml").write_text(CONFIG.format(run="r", engines=engines))
     env = os.environ | {"WORKBENCH_ROOT": str(root), "WORKBENCH_CACHE": str(cache)} | variables
     command = [sys.executable, "-m", "workbench.cli", "run", str(root / "c.yaml")]
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
@@ -151,6 +152,43 @@ def test_a_failing_step_is_one_line_and_the_run_can_go_on(tmp_path):
     blocked.unlink()
     assert _run(tmp_path, tmp_path / "cache").returncode == 0
     assert not (blocked.parent / "notebooks" / "03_score.failed.ipynb").exists()
+
+
+KILL_AT_FIRST_CELL = (
+    "get_ipython().events.register('pre_run_cell', lambda info: __import__('os').kill(__import__('os').getpid(), 9))"
+)
+REAL = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+# id -> (the kernel's command, the temporary folder or "", what the line says)
+LOST_KERNELS = {
+    "killed in its first cell": (
+        [*REAL, f"--IPKernelApp.exec_lines={KILL_AT_FIRST_CELL}"],
+        "",
+        "its kernel died (give",
+    ),
+    "killed as it appears": (["/bin/sh", "-c", "kill -9 $$"], "", "its kernel died (give the same command again)"),
+    "ends at once": (["/bin/sh", "-c", "exit 3"], "", "its kernel died (give the same command again)"),
+    "is not there": (["/nowhere/python"], "", "/nowhere/python: No such file or directory"),
+    "no socket can be so long": (REAL, "t" * 100, "File name too long (addr="),
+}
+
+
+@pytest.mark.parametrize(("command", "temporary", "said"), LOST_KERNELS.values(), ids=LOST_KERNELS)
+def test_a_lost_kernel_is_one_line(tmp_path, command, temporary, said):
+    kernel = tmp_path / "kernels" / "python3" / "kernel.json"
+    kernel.parent.mkdir(parents=True)
+    kernel.write_text(json.dumps({"argv": command, "display_name": "p", "language": "python"}))
+    variables = {"JUPYTER_PATH": str(tmp_path)}
+    if temporary:
+        (tmp_path / temporary).mkdir()
+        variables["TMPDIR"] = str(tmp_path / temporary)
+    done = _run(tmp_path, tmp_path / "cache", ["sqlite"], **variables)
+    assert done.returncode == 2, done.stderr
+    line = done.stderr.strip().splitlines()[-1]
+    assert line.startswith("workbench: 01_prepare stopped: ") and said in line
+    assert "Traceback" not in done.stderr and "Error occurred" not in done.stderr
+    assert "01_prepare:   0%|" in done.stderr  # the bar names its step once
+    assert Run.open(tmp_path / "results" / "r").header["status"] == "failed"
+    assert _nothing_is_left(tmp_path)
 
 
 def test_two_runs_at_once_do_not_disturb_each_other(whole, tmp_path):

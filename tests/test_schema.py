@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from workbench.errors import BenchmarkError
-from workbench.schema import ForeignKey, Schema, open_read_only, read_descriptions
+from workbench.schema import ForeignKey, Schema, check_sqlite_file, open_read_only, read_descriptions
 
 DDL = """
 CREATE TABLE "Order Item" (id INTEGER PRIMARY KEY AUTOINCREMENT, note VARCHAR(20) NOT NULL, price,
@@ -65,6 +65,31 @@ def test_write_ahead_log_is_read(tmp_path):
         assert [table.name for table in Schema.from_sqlite(path).tables] == ["a", "b"]
 
 
+@pytest.mark.parametrize("suffix", ["-wal", "-journal"])
+def test_what_a_file_lacks_may_lie_beside_it(tmp_path, suffix):
+    path = tmp_path / "a.sqlite"
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute("CREATE TABLE a (x)")
+    path.write_bytes(path.read_bytes()[:5000])
+    with pytest.raises(BenchmarkError, match="cut short: 5000 of 8192 bytes"):
+        check_sqlite_file(path)
+    (tmp_path / f"a.sqlite{suffix}").touch()
+    with pytest.raises(BenchmarkError, match="cut short"):
+        check_sqlite_file(path)
+    (tmp_path / f"a.sqlite{suffix}").write_bytes(b"x")
+    check_sqlite_file(path)
+
+
+def test_an_old_writers_page_count_is_not_believed(tmp_path):
+    path = tmp_path / "a.sqlite"
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute("CREATE TABLE a (x)")
+    data = bytearray(path.read_bytes())
+    data[28:32], data[92:96] = (99).to_bytes(4), bytes(4)  # as before SQLite 3.7.0
+    path.write_bytes(data)
+    assert [table.name for table in Schema.from_sqlite(path).tables] == ["a"]
+
+
 def _damaged(data: bytes) -> bytes:
     return data[:100] + b"\xff" * (len(data) - 100)
 
@@ -75,11 +100,13 @@ def _damaged(data: bytes) -> bytes:
         (lambda data: b"", "empty file, not an SQLite database"),
         (lambda data: b"PRAGMA x;", "not an SQLite database"),
         (lambda data: b"version https://git-lfs.github.com/spec/v1\n", "Git LFS pointer"),
+        (lambda data: data[:5000], "cut short: 5000 of "),
+        (lambda data: data[:-1], "cut short: "),
         (lambda data: data[:50], "damaged SQLite database"),
         (_damaged, "damaged SQLite database"),
         (None, "no such database file"),
     ],
-    ids=["empty", "text", "lfs", "cut", "overwritten", "missing"],
+    ids=["empty", "text", "lfs", "cut-in-the-middle", "without-its-last-byte", "cut", "overwritten", "missing"],
 )
 def test_bad_database_files(database, change, message):
     if change is None:

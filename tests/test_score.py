@@ -162,7 +162,7 @@ def test_a_slow_prediction_and_a_slow_gold_are_two_outcomes(root, folder):
         json.dumps({"question_id": "a", "sql": endless}) + "\n" + json.dumps({"question_id": "b", "sql": "SELECT 1"})
     )
     import_predictions("slow", read_benchmark(folder), [folder.parent / "slow.jsonl"])
-    score("slow", ["sqlite"], Limits(seconds=0.5))
+    score("slow", ["sqlite"], Limits(seconds=2))
     found = {
         row["question_id"]: (row["outcome"], row["predicted_status"], row["gold_status"])
         for row in _rows(Run.open("slow")).iter_rows(named=True)

@@ -13,10 +13,12 @@ the schemas and databases lie, and the layout's name. Nothing is read here but t
 """
 
 import difflib
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from workbench import paths
 from workbench.errors import BenchmarkError
 from workbench.records import RECORD_SUFFIXES
 
@@ -126,7 +128,7 @@ def question_splits(folder: Path) -> dict[str, tuple[Path, ...]]:
     splits = {}
     for file in files:
         is_official = file.stem in ("dev", "train", "test") and file.suffix in (".json", ".jsonl")
-        if file.stem.endswith("tables") or file.stem.startswith("predict"):
+        if not _may_hold_questions(file):
             continue
         if is_official or _looks_like_questions(file):
             splits.setdefault(file.stem, (file,))
@@ -136,11 +138,17 @@ def question_splits(folder: Path) -> dict[str, tuple[Path, ...]]:
     return splits
 
 
+def _may_hold_questions(file: Path) -> bool:
+    """Whether a file's name is not that of something else: schemas, predictions, no records at all."""
+    is_other = file.stem.endswith("tables") or file.stem.startswith("predict")
+    return file.suffix.lower() in RECORD_SUFFIXES and not is_other
+
+
 def is_inside(path: Path, wall: Path) -> bool:
     """Whether a path, with its links followed, lies in the folder `wall`."""
     try:
-        return path.resolve(strict=True).is_relative_to(wall.resolve())
-    except (OSError, RuntimeError, ValueError):  # RuntimeError: a loop of links, before Python 3.13
+        return Path(os.path.realpath(path, strict=True)).is_relative_to(paths.real(wall))
+    except (OSError, ValueError):
         return False
 
 
@@ -232,7 +240,16 @@ def _folder_with_questions(path: Path) -> tuple[Path, dict[str, tuple[Path, ...]
         if found:
             return found[0]
         level = [entry for folder in level for entry in _visible(folder) if entry.is_dir() and not entry.is_symlink()]
-    raise BenchmarkError("no question file in this folder", where=path, hint=_nearest_inside(path))
+    hint = _nearest_inside(path)
+    files = [file for file in _visible(path) if file.is_file() and _may_hold_questions(file)]
+    if hint is None and len(files) == 1:
+        return path, {files[0].stem: (files[0],)}  # whoever reads it says what is wrong with it
+    if hint is None and files:
+        hint = f"none of {', '.join(file.name for file in files[:5])} names a question and its db_id"
+    hint = (
+        hint or f"looked for dev.json, train*.json, test.json, mini_dev_*.json, examples/*_test.json; wanted: {_HINT}"
+    )
+    raise BenchmarkError("no question file in this folder", where=path, hint=hint)
 
 
 def _choose(base: Path, splits: dict[str, tuple[Path, ...]], split: str | None) -> str:
@@ -278,8 +295,8 @@ def _nearest(path: Path) -> str:
     return f"did you mean {close[0]}?" if close else _HINT
 
 
-def _nearest_inside(path: Path) -> str:
-    """What a folder without questions holds instead, and what was looked for."""
+def _nearest_inside(path: Path) -> str | None:
+    """What a folder without questions holds instead."""
     zips = [file.name for file in _visible(path) if file.suffix == ".zip"]
     if zips:
         return f"{', '.join(zips[:3])} is there but not unpacked"
@@ -291,4 +308,4 @@ def _nearest_inside(path: Path) -> str:
     tables = [file.name for file in _visible(path) if file.name.endswith("tables.json")]
     if tables:
         return f"{tables[0]} is there, but no dev.json, train.json, test.json or other file with question and db_id"
-    return f"looked for dev.json, train*.json, test.json, mini_dev_*.json, examples/*_test.json; wanted: {_HINT}"
+    return None

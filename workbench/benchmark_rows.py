@@ -95,8 +95,16 @@ def question_row(record: object, columns: dict[str, str], place: str, problems: 
             row[name] = clean_text(value) if value.strip() else None
         else:
             row[name] = value
+    changed = [
+        key
+        for name, key in columns.items()
+        if row[name] is not None and clean_text(str(record[key])) != str(record[key])
+    ]
+    if changed:
+        problems.append(Problem(place, f"half a surrogate pair in {', '.join(changed)}, read as U+FFFD"))
     for name in ("db_id", "question"):
-        if row[name] is None and record.get(columns[name]) is None:
+        value = record.get(columns[name])
+        if value is None or (isinstance(value, str) and row[name] is None):
             problems.append(Problem(place, f"no {columns[name]}; left out"))
     reason = check_db_id(row["db_id"]) if row["db_id"] else None
     if reason:

@@ -15,6 +15,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from workbench import paths
 from workbench.benchmark_layouts import (
     SYNTHESIZED,
     Root,
@@ -90,8 +91,8 @@ def read_benchmark(path: str | Path, split: str | None = None, databases: str | 
     with <db_id>/<db_id>.sqlite that lies elsewhere. Raises BenchmarkError where no question can be used.
     """
     is_bundled = str(path) == "bundled"
-    given = {"path": "bundled" if is_bundled else str(Path(path).resolve()), "split": split}
-    given["databases"] = str(Path(databases).resolve()) if databases is not None else None
+    given = {"path": "bundled" if is_bundled else str(paths.real(path)), "split": split}
+    given["databases"] = str(paths.real(databases)) if databases is not None else None
     if is_bundled:
         from workbench import bundled
 
@@ -121,7 +122,8 @@ def _read(source: Source) -> Benchmark:
     entries = [(row["question_id"], row["db_id"]) for row in rows]
     usable = [row | {"position": position} for position, row in enumerate(rows) if row["db_id"] and row["question"]]
     if not usable:
-        raise BenchmarkError(f"none of its {len(rows)} questions can be used; {problems[0]}", where=source.files[0])
+        why = f"; {problems[0]}" if problems else ""
+        raise BenchmarkError(f"none of its {len(rows)} questions can be used{why}", where=source.files[0])
     where = {row["question_id"]: place for row, place in zip(rows, places, strict=True)}
     problems += _gold_problems(usable, where, source.engine_files)
     benchmark = Benchmark(
@@ -244,7 +246,7 @@ def _name(source: Source, records: list[object]) -> str:
         return _slug(f"bird-{source.split}")
     if {"query", "question", "db_id"} <= keys and ("query_toks" in keys or source.tables is not None):
         return _slug(source.split if source.split.startswith("spider") else f"spider-{source.split}")
-    folder = source.base.resolve().name
+    folder = paths.real(source.base).name
     return _slug(folder if source.is_only_split else f"{folder}-{source.split}")
 
 

@@ -144,7 +144,7 @@ def import_(
     from workbench.import_predictions import import_predictions
 
     every = [*files, *more]
-    names = import_predictions(
+    done = import_predictions(
         run,
         read_benchmark_or_warn(benchmark, databases),
         every,
@@ -153,7 +153,9 @@ def import_(
         params_b=params_b,
         weights=weights,
     )
-    click.echo(f"{len(every)} files imported: {', '.join(names)}")
+    for problem in done.problems:
+        click.echo(f"workbench: warning: {problem}", err=True)
+    click.echo(f"{len(every)} files imported: {', '.join(done.models)}")
 
 
 @main.command()

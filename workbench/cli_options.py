@@ -19,9 +19,16 @@ def chosen_engines(value: str | None) -> list[str] | None:
     for name in chosen:
         if name not in BACKENDS:
             raise ConfigError(f"there is no engine {name!r}", hint=f"available: {', '.join(BACKENDS)}")
+    check_distinct(chosen, "engine")
     if not chosen:
         raise ConfigError("no engine is named", hint=f"available: {', '.join(BACKENDS)}")
     return chosen
+
+
+def check_distinct(names: list[str], kind: str) -> None:
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ConfigError(f"{kind} {twice!r} is named twice")
 
 
 def print_table(frame, is_json: bool = False) -> None:

@@ -9,7 +9,13 @@ from pathlib import Path
 
 import click
 
-from workbench.cli_options import chosen_engines, databases_option, print_table, read_benchmark_or_warn
+from workbench.cli_options import (
+    check_distinct,
+    chosen_engines,
+    databases_option,
+    print_table,
+    read_benchmark_or_warn,
+)
 from workbench.errors import ConfigError
 
 schema_option = click.option(
@@ -157,10 +163,11 @@ def convert(queries: Path, schema: str, output: Path, dialects: str | None, work
     from workbench.dialects import get_dialect
     from workbench.plan_convert import convert as convert_
 
-    names = tuple(name.strip() for name in (dialects or "").split(",") if name.strip())
+    names = [name.strip() for name in (dialects or "").split(",") if name.strip()]
+    check_distinct(names, "dialect")
     for name in names:
         get_dialect(name)
-    counts = convert_(queries, output, schema, names, workers)
+    counts = convert_(queries, output, schema, tuple(names), workers)
     print_table(pl.DataFrame(counts.most_common(), schema=["status", "queries"], orient="row"))
 
 

@@ -120,7 +120,6 @@ class Config(_Strict):
     @classmethod
     def _distinct_models(cls, models: list[ModelConfig]) -> list[ModelConfig]:
         names = [model.name for model in models if model.name and model.provider != "predictions"]
-        names += [file for model in models for file in model.files]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"{twice[0]!r} is named twice")
@@ -141,7 +140,13 @@ def read_config(path: str | Path) -> Config:
     if not isinstance(data, dict):
         raise ConfigError("is not a mapping of keys to values", where=path, hint="needed: run, benchmark, models")
     config = checked(Config, data, path)
-    base = path.resolve().parent
+    base = paths.real(path).parent
+    files = [file for model in config.models for file in model.files]
+    places = [paths.real(base / file) for file in files]
+    again = next((index for index, place in enumerate(places) if place in places[:index]), None)
+    if again is not None:
+        first = files[places.index(places[again])]
+        raise ConfigError(f"models: {files[again]!r} is {first!r} again", where=path)
     return config.model_copy(
         update={
             "benchmark": config.benchmark if config.benchmark == "bundled" else str(base / config.benchmark),
@@ -160,7 +165,28 @@ def checked(kind: type[T], data: object, where: object = None) -> T:
         key = ".".join(str(part) for part in first["loc"]) or "config"
         more = f"; {error.error_count() - 1} more" if error.error_count() > 1 else ""
         said = first["msg"].removeprefix("Value error, ")
+        if first["type"] in _SAID:
+            said = _SAID[first["type"]].format(**first.get("ctx", {}))
         raise ConfigError(f"{key}: {said}{more}", where=where, hint=_keys(first)) from error
+
+
+# pydantic's kinds of faults, in the words of one who has never seen a model of it; others as it says them
+_SAID = {
+    "missing": "is missing",
+    "extra_forbidden": "there is no such key",
+    "model_type": "a mapping of keys to values is wanted",
+    "dict_type": "a mapping of keys to values is wanted",
+    "list_type": "a list is wanted",
+    "too_short": "at least {min_length} is wanted",
+    "string_type": "text is wanted",
+    "int_type": "a whole number is wanted",
+    "float_type": "a number is wanted",
+    "literal_error": "wanted: {expected}",
+    "greater_than": "more than {gt} is wanted",
+    "greater_than_equal": "at least {ge} is wanted",
+    "less_than": "less than {lt} is wanted",
+    "less_than_equal": "at most {le} is wanted",
+}
 
 
 class _Loader(yaml.SafeLoader):

@@ -169,7 +169,7 @@ class Executor:
 
         if self._engines[statement.engine].backend.reads_in_place:
             return database_hash(statement.sqlite_path)
-        return migrate.database_name(Path(statement.sqlite_path).resolve(), statement.db_id)
+        return migrate.database_name(paths.real(statement.sqlite_path), statement.db_id)
 
     def _work(self, key: str, statement: Statement, results: queue.Queue, stop: threading.Event) -> None:
         """One statement's way in its thread: exactly one answer into the queue, unless nobody waits any more."""

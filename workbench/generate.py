@@ -13,7 +13,7 @@ import polars as pl
 from workbench import simulated
 from workbench.benchmarks import Benchmark
 from workbench.config import ModelConfig, checked
-from workbench.errors import ResultsError
+from workbench.errors import ConfigError, ResultsError
 from workbench.header import describe_run
 from workbench.llm import Provider, Request, get_provider
 from workbench.progress import track
@@ -49,13 +49,15 @@ def generate(
     """
     from workbench.import_predictions import import_predictions  # which stores questions as this step does
 
+    if not 0 <= seed < 2**63:
+        raise ConfigError(f"seed {seed}", hint="from 0 to 2**63 - 1")
     done, run = Generated(), Run.create(run)
     models = [model if isinstance(model, ModelConfig) else checked(ModelConfig, model, "models") for model in models]
     with run.locked():
         questions = store_questions(run, benchmark, limit)
         for model in models:
             if model.provider == "predictions":
-                names = import_predictions(
+                imported = import_predictions(
                     run,
                     benchmark,
                     model.files,
@@ -64,7 +66,7 @@ def generate(
                     params_b=model.params_b,
                     weights=model.weights,
                 )
-                done.models += [name for name in names if name not in done.models]
+                done.models += [name for name in imported.models if name not in done.models]
                 continue
             get_provider(model.provider).check(model.name)
             describe_run(run, models={model.name: model.model_dump()}, prompts={"sql": TEMPLATE_HASH}, seed=seed)

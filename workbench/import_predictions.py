@@ -1,7 +1,8 @@
 """Predictions that somebody already has, brought into a run as if a model had just given them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
@@ -10,8 +11,40 @@ from workbench.backends import BACKENDS
 from workbench.benchmarks import Benchmark
 from workbench.errors import ConfigError, PredictionError
 from workbench.header import describe_run
-from workbench.predictions import read_predictions
+from workbench.predictions import Predictions, read_predictions
 from workbench.results import Run, content_hash, part_name
+
+
+@dataclass
+class Imported:
+    """models: their names in the order of the files. problems: file and what is wrong with single predictions in it."""
+
+    models: list[str]
+    problems: list[str]
+
+
+def read_distinct(
+    files: Iterable[tuple[str | Path, str | None, str | None]], benchmark: Benchmark
+) -> dict[tuple[str, str], tuple[Path, Predictions]]:
+    """Read (file, model, engine), the latter two null where the file's name says them; by model and dialect.
+
+    PredictionError for a file that cannot be read or gives the same model in the same dialect as one before it.
+    """
+    found: dict[tuple[str, str], tuple[Path, Predictions]] = {}
+    for file, model, engine in files:
+        predictions = read_predictions(file, benchmark, model, engine)
+        key = (paths.check_name(predictions.model, "a model"), predictions.engine or "sqlite")
+        if key in found:
+            raise PredictionError(
+                f"gives {key[0]} on {key[1]}, as {found[key][0].name} does", where=file, hint="name the model of each"
+            )
+        found[key] = (Path(file), predictions)
+    return found
+
+
+def problems(read: dict[tuple[str, str], tuple[Path, Predictions]]) -> list[str]:
+    """What is wrong with single predictions of the files that were read."""
+    return [f"{file}: {problem}" for file, predictions in read.values() for problem in predictions.problems]
 
 
 def import_predictions(
@@ -23,8 +56,8 @@ def import_predictions(
     engine: str | None = None,
     params_b: float | None = None,
     weights: str | None = None,
-) -> list[str]:
-    """Store prediction files as generations; returns the models' names in the order of the files.
+) -> Imported:
+    """Store prediction files as generations.
 
     model and engine are taken from a file's name where not given (mini-dev files name their engine; others are SQLite's).
     A size in the name ("CodeS-7b", "llama-3-70b") is stored as params_b. Importing a model again replaces its rows.
@@ -41,22 +74,12 @@ def import_predictions(
         raise ConfigError(f"{params_b} billion parameters", hint="over 0, at most a million")
     if model is not None:
         paths.check_name(model, "a model")
-    read = [
-        (Path(file), read_predictions(file, benchmark, model, engine)) for file in files
-    ]  # all are checked before any is stored
-    seen: dict[tuple, Path] = {}
-    for file, predictions in read:
-        key = (paths.check_name(predictions.model, "a model"), predictions.engine or "sqlite")
-        if key in seen:
-            raise PredictionError(
-                f"gives {key[0]} on {key[1]}, as {seen[key].name} does", where=file, hint="name the model with --model"
-            )
-        seen[key] = file
+    read = read_distinct([(file, model, engine) for file in files], benchmark)  # all, before any is stored
     run = Run.create(run)
     with run.locked():
         questions = store_questions(run, benchmark)
         dbs = dict(questions.select("question_id", "db_id").iter_rows())
-        for (name, dialect), (file, predictions) in zip(seen, read, strict=True):
+        for (name, dialect), (file, predictions) in read.items():
             about = {
                 "model": name,
                 "params_b": params_b if params_b is not None else size_in_name(name),
@@ -90,7 +113,7 @@ def import_predictions(
             }
             there = run.header.get("models", {}).get(name, {})
             describe_run(run, models={name: there | {dialect: entry}})
-    return list(dict.fromkeys(name for name, _ in seen))
+    return Imported(list(dict.fromkeys(name for name, _ in read)), problems(read))
 
 
 _EMPTY = dict.fromkeys(

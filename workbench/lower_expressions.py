@@ -103,7 +103,14 @@ class Expressions:
                     return NULL  # a column of nothing but NULL has another type on each engine
                 kind = _held_type(found)
                 return Column(
-                    found.alias, found.name, kind, _held_affinity(found, e), e.collation, e.is_outer, found.largest
+                    found.alias,
+                    found.name,
+                    kind,
+                    _held_affinity(found, e),
+                    e.collation,
+                    e.is_outer,
+                    found.largest,
+                    found.times,
                 )
         raise UnsupportedError(f"the column {e.text} of a query around this one")
 
@@ -396,6 +403,13 @@ class Expressions:
         if this.type != "text":
             raise UnsupportedError(f"{e.name} of a number outside SQLite")
         name = "julian" if e.name == "julianday" else "day"
+        times = this.times if isinstance(this, Column) else None
+        if times == "forms":
+            raise UnsupportedError(
+                f"{e.name} of a column that holds times in other forms (docs/plan.md) outside SQLite"
+            )
+        if times == "days" and (name == "julian" or modifiers or re.search("%[^Ymd%]", form)):
+            raise UnsupportedError(f"{e.name} of a column that holds days past their month's end outside SQLite")
         kind = "real" if e.name == "julianday" else "text"
         return Core(name, (this, *modifiers), kind, form)
 
@@ -407,6 +421,8 @@ class Expressions:
     def aggregation(self, e: Aggregation) -> Expression:
         where = self.condition(e.where) if e.where is not None else None
         args, kind = self._aggregated(e.name, e.args)
+        if e.is_distinct and e.name in ("sum", "total", "avg") and self.value(e.args[0]).type == "text":
+            raise UnsupportedError(f"{e.name} of distinct texts outside SQLite")
         if e.name in ("arg_min", "arg_max") and isinstance(args[1], Literal):
             return TypedAggregation("any_value", args[:1], e.is_distinct, where, kind)
         keys = tuple(folded(arg, given.collation) for arg, given in zip(args, e.args, strict=True))
@@ -441,6 +457,9 @@ class Expressions:
         order = tuple(key for key in map(self.sort_key, e.order) if not isinstance(key.value, Literal))
         if e.order and not order and e.frame is not None and e.frame.unit == "groups":
             order = (SortKey(Literal(0)),)  # one group, but a frame of groups wants an order
+        is_span = e.frame is not None and e.frame.unit == "range" and (e.frame.start.offset or e.frame.end.offset)
+        if is_span and (not order or order[0].value.type not in NUMBERS):
+            raise UnsupportedError("a window's frame of distances between other than numbers outside SQLite")
         partition = tuple(folded(self.value(part), part.collation) for part in e.partition)
         if e.name in ("min", "max") and folded(args[0], e.args[0].collation) != args[0]:
             raise UnsupportedError(f"{e.name} in the collation nocase over a window outside SQLite")

@@ -61,7 +61,7 @@ class _Signs:
             return {one.key for one, given in pairs if given.key in self.columns}
         if isinstance(node, Values):
             columns = zip(node.fields, zip(*node.rows, strict=True), strict=True) if node.names else ()
-            return {one.key for one, values in columns if any(self.sign(value) == UNSIGNED for value in values)}
+            return {one.key for one, values in columns if max(map(self.sign, values)) == UNSIGNED}
         if isinstance(node, SetOperation):
             pairs = zip(node.fields, self._shown(node.left), self._shown(node.right), strict=True)
             return {one.key for one, *both in pairs if [self.sign(value) for value in both] == [SMALL, UNSIGNED]}
@@ -157,7 +157,9 @@ class _Signs:
     def _signed(self, values: list[Expression]) -> list[Expression]:
         """Values that stand in one column."""
         signs = {self.sign(value) for value in values if value.type == "integer"}
-        return [self._as_signed(value) for value in values] if {UNSIGNED, SIGNED} <= signs else values
+        # a column that may be unsigned may have been made signed below
+        is_open = SIGNED in signs or any(isinstance(value, Column | Subquery) for value in values)
+        return [self._as_signed(value) for value in values] if UNSIGNED in signs and is_open else values
 
     def _as_signed(self, value: Expression) -> Expression:
         is_unsigned = value.type == "integer" and self.sign(value) == UNSIGNED

@@ -56,10 +56,15 @@ def of_call(name: str, args: tuple[Expression, ...], word: str = "") -> float | 
         return bounds[0] + 1
     if name in ("sum", "total"):
         return bounds[0] * ROWS
+    if name == "~":
+        return bounds[0] + 1
+    if name == ">>":
+        return bounds[0]
     if name == "divide_reals":
         return bounds[0] if _is_whole(args[1]) else None
     if name in ("+", "-", "*") and bounds[1] is not None:
-        return bounds[0] * bounds[1] if name == "*" else bounds[0] + bounds[1]
+        bound = bounds[0] * bounds[1] if name == "*" else bounds[0] + bounds[1]
+        return bound if bound < EXACT_END else math.nextafter(bound, math.inf)
     return None
 
 

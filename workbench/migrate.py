@@ -85,7 +85,7 @@ def ensure_database(backend: Backend, sqlite_path: str | Path, db_id: str) -> st
     An engine that reads SQLite files gets the path itself. Raises MigrationError for a file that cannot be copied
     exactly, EngineError if the engine fails.
     """
-    path = Path(sqlite_path).resolve()
+    path = paths.real(sqlite_path)
     if backend.reads_in_place:
         return str(path)
     with disk.explained(backend.name, backend.folder(), MigrationError, db_id):

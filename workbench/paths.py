@@ -13,11 +13,22 @@ from workbench.errors import ConfigError
 PACKAGE = Path(__file__).resolve().parent
 CHECKOUT = PACKAGE.parent
 NOTEBOOKS = CHECKOUT / "notebooks"
+PUBLISHED = "published"  # stands where a run's name would
+
+
+def real(path: str | Path) -> Path:
+    """The absolute path, its links followed. `Path.resolve` before Python 3.13 ends with RuntimeError at a loop of links;
+    here it stays, so that whoever opens the path says what is wrong with it. ConfigError for what no path can hold.
+    """
+    try:
+        return Path(os.path.realpath(path))
+    except ValueError as error:  # a NUL
+        raise ConfigError(f"{str(path)[:60]!a} is no path: {error}") from error
 
 
 def root() -> Path:
     """The folder that holds results/ and figures/."""
-    return Path(os.environ.get("WORKBENCH_ROOT") or CHECKOUT).resolve()
+    return real(os.environ.get("WORKBENCH_ROOT") or CHECKOUT)
 
 
 def results_dir() -> Path:
@@ -26,7 +37,7 @@ def results_dir() -> Path:
 
 def published_dir() -> Path:
     """Figures printed in the papers, as parquet; part of the checkout, no run."""
-    return CHECKOUT / "results" / "published"
+    return CHECKOUT / "results" / PUBLISHED
 
 
 def run_dir(run: str | Path) -> Path:
@@ -34,7 +45,7 @@ def run_dir(run: str | Path) -> Path:
     text = str(run)
     if os.sep not in text and text not in (".", ".."):
         return results_dir() / check_name(text, "a run")
-    path = Path(text).resolve()
+    path = real(text)
     check_name(path.name, "a run")
     return path
 
@@ -62,7 +73,7 @@ def programs_dir() -> Path:
 
 def cache_path(*parts: str) -> Path:
     """A place in the cache, whether anything is there or not. Everything in it can be deleted and comes back."""
-    return Path(os.environ.get("WORKBENCH_CACHE") or root() / ".cache" / "workbench").resolve().joinpath(*parts)
+    return real(os.environ.get("WORKBENCH_CACHE") or root() / ".cache" / "workbench").joinpath(*parts)
 
 
 def cache_dir(*parts: str) -> Path:

@@ -90,7 +90,8 @@ class Scan(Relation):
     def of(cls, table: Table, alias: str | None = None, has_rowid: bool = False) -> "Scan":
         alias = check_alias(alias or table.name.replace(".", "_"))
         columns = tuple(
-            Field(alias, column.name, column.kind, column.affinity, None, column.largest) for column in table.columns
+            Field(alias, column.name, column.kind, column.affinity, None, column.largest, column.times)
+            for column in table.columns
         )
         return cls(table.name, alias, columns, has_rowid, table.never_null)
 

@@ -11,7 +11,7 @@ from workbench.plan_expressions import Aggregation, Column, Expression, Over
 
 @dataclass(frozen=True)
 class Field:
-    """A column that an operator gives. alias: the table it is called by, or None. largest: of its absolute values, if known."""
+    """A column that an operator gives. alias: the table it is called by, or None. largest and times: as in schema.Column."""
 
     alias: str | None
     name: str
@@ -19,6 +19,7 @@ class Field:
     affinity: str | None = None
     collation: str | None = None
     largest: float | None = field(default=None, compare=False, repr=False)
+    times: str | None = field(default=None, compare=False, repr=False)
 
     @property
     def text(self) -> str:
@@ -30,7 +31,9 @@ class Field:
 
     def column(self, is_outer: bool = False) -> Column:
         """An expression that reads this column."""
-        return Column(self.alias, self.name, self.type, self.affinity, self.collation, is_outer, self.largest)
+        return Column(
+            self.alias, self.name, self.type, self.affinity, self.collation, is_outer, self.largest, self.times
+        )
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,9 @@ class Item:
     @property
     def field(self) -> Field:
         value = self.value
-        return Field(self.alias, self.name, value.type, value.affinity, value.collation, of(value))
+        return Field(
+            self.alias, self.name, value.type, value.affinity, value.collation, of(value), getattr(value, "times", None)
+        )
 
 
 def find_field(given: Iterable[Field], alias: str | None, name: str) -> Field:
@@ -86,7 +91,7 @@ def renamed(given: Iterable[Field], alias: str, names: tuple[str, ...] = ()) -> 
             count += 1
             name = f"{base}:{count}"
         seen[name.lower()] = number
-        found.append(Field(alias, name, one.type, one.affinity, one.collation, one.largest))
+        found.append(Field(alias, name, one.type, one.affinity, one.collation, one.largest, one.times))
     return tuple(found)
 
 

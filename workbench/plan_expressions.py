@@ -45,6 +45,7 @@ class Column(Expression):
     collation: str | None = None
     is_outer: bool = False
     largest: float | None = field(default=None, compare=False, repr=False)
+    times: str | None = field(default=None, compare=False, repr=False)
 
     @property
     def text(self) -> str:

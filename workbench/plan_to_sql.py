@@ -47,6 +47,7 @@ from workbench.plan_expressions import (
     Expression,
     InQuery,
     Literal,
+    SortKey,
     Subquery,
     is_constant,
     walk,
@@ -84,6 +85,16 @@ class Writer:
         return found
 
     @cached_property
+    def renamed(self) -> set[str]:
+        """Names of tables that are read under another name too."""
+        pairs = [
+            (one.table if isinstance(one, Scan) else one.name, one.alias)
+            for one in self.relations
+            if isinstance(one, Scan | Ref)
+        ]
+        return {name.lower() for name, alias in pairs if name.lower() != alias.lower()}
+
+    @cached_property
     def stored(self) -> set[str]:
         """Names of tables' columns."""
         scans = (relation for relation in self.relations if isinstance(relation, Scan))
@@ -107,13 +118,7 @@ class Writer:
 
     def _is_correlated_by_name(self, select: Select, at: Stage, expressions: tuple[Expression, ...]) -> bool:
         """A subquery can read columns of the select around it, but not what that select computes."""
-        read = [
-            column
-            for expression in expressions
-            for part in walk(expression)
-            if isinstance(part, Subquery | InQuery | Exists)
-            for column in part.query.outer_columns
-        ]
+        read = _outer_columns(expressions)
         if read and at is Stage.WINDOW and self.dialect.correlates_lone_tables and not select.is_lone:
             return False
         return all(isinstance(select.names.get(_key(column)), exp.Column | None) for column in read)
@@ -144,12 +149,12 @@ class Writer:
                 item.replace(exp.Alias(this=item.copy(), alias=self.dialect.identifier(item.name)))
         return tree
 
-    def _free_alias(self) -> str:
+    def _free_alias(self, word: str = "q") -> str:
         number = 1
-        while f"q{number}" in self.aliases:
+        while f"{word}{number}".lower() in self.aliases:
             number += 1
-        self.aliases.add(f"q{number}")
-        return f"q{number}"
+        self.aliases.add(f"{word}{number}".lower())
+        return f"{word}{number}"
 
     def _alias(self, name: str, columns: tuple[str, ...] = ()) -> exp.TableAlias:
         listed = [self.dialect.identifier(column) for column in columns]
@@ -203,6 +208,8 @@ class Writer:
         return self._table(ref.name, ref.alias, ref.fields, is_whole=True)
 
     def _table(self, name: str, alias: str, fields: tuple[Field, ...], is_whole: bool) -> Select:
+        if self.dialect.has_names_behind_aliases and alias.lower() == name.lower() in self.renamed:
+            alias = self._free_alias(f"{alias}_")
         has_alias = alias.lower() != name.lower()
         table = exp.Table(this=self.dialect.identifier(name), alias=self._alias(alias) if has_alias else None)
         select = Select(fields=fields, source=table, has_star=is_whole)
@@ -257,7 +264,8 @@ class Writer:
     def visit_filter(self, node: Filter, outer: Names | None) -> Select:
         select = self.visit(node.input, outer)
         at = Stage.HAVING if select.stage in (Stage.GROUP, Stage.HAVING) else Stage.WHERE
-        select = self.ready(select, at, node.expressions)
+        is_fit = at is Stage.WHERE or self.dialect.correlates_in_having or not _outer_columns(node.expressions)
+        select = self.ready(select, at, node.expressions) if is_fit else self.wrap(select)
         condition = self.write(node.condition, select, outer)
         if select.stage in (Stage.GROUP, Stage.HAVING):
             select.having.append(condition)
@@ -358,7 +366,8 @@ class Writer:
             return exp.Add(this=tree, expression=exp.Literal.number(0))  # GROUP BY 1 would be a column's place
         is_text = isinstance(tree, exp.Literal) and tree.is_string
         if (is_text or isinstance(tree, exp.Null)) and not self.dialect.is_native:
-            return self.dialect.cast(tree, "text")  # PostgreSQL takes no constant there
+            kind = item.value.type if item.value.type in ("integer", "real") else "text"
+            return self.dialect.cast(tree, kind)  # PostgreSQL takes no constant there
         return tree
 
     def _extreme(self, node: Aggregate) -> Aggregation | None:
@@ -420,7 +429,7 @@ class Writer:
         if not is_compound or select.query.args.get("limit") or select.query.args.get("with_"):
             select = self.ready(select, Stage.DISTINCT, node.expressions)
             is_compound = False
-        if select.is_distinct and not all(self._output(key.value, select) for key in node.keys):
+        if select.is_distinct and not all(self._is_known_key(key, select) for key in node.keys):
             select = self.wrap(select)
         if self.dialect.correlates_lone_tables and any(one.find(exp.Query) for one in select.read_by(node.expressions)):
             select = self.wrap(select)
@@ -446,6 +455,13 @@ class Writer:
             return select
         select.order, (select.limit, select.offset), select.stage = order, bounds, Stage.SORT
         return select
+
+    def _is_known_key(self, key: SortKey, select: Select) -> bool:
+        """Whether a distinct select can sort by it: an output's name; where NULLs go needs more than a name on some engines."""
+        if not self._output(key.value, select):
+            return False
+        is_plain = isinstance(key.value, Column) and isinstance(select.names[_key(key.value)], exp.Column)
+        return is_plain or self.dialect.has_null_order or key.nulls_first is not key.is_descending
 
     def _is_constant_column(self, value: Expression, select: Select) -> bool:
         found = select.names.get(_key(value)) if isinstance(value, Column) else None
@@ -498,6 +514,13 @@ def _is_second(part: Expression, below: Relation) -> bool:
         return False
     first = next((one for one in below.fields if one.name.lower() == part.name.lower()), None)
     return first is not None and first.key != _key(part)
+
+
+def _outer_columns(expressions: tuple[Expression, ...]) -> list[Column]:
+    """The columns that queries in expressions read of what is around them."""
+    parts = [part for expression in expressions for part in walk(expression)]
+    queries = [part.query for part in parts if isinstance(part, Subquery | InQuery | Exists)]
+    return [column for query in queries for column in query.outer_columns]
 
 
 def _unique(names: list[str]) -> list[str]:

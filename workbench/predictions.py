@@ -12,6 +12,7 @@ system gave none. A file that does not fit the benchmark is refused whole: shift
 """
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,11 +47,13 @@ class Predictions:
     """model and engine as the file's name states them (engine: mini-dev files only, else None).
 
     frame: question_id, sql (null: no prediction), one row for each of the benchmark's usable questions, in their order.
+    problems: what is not SQL or could not be kept as it stands, counted.
     """
 
     model: str
     engine: str | None
     frame: pl.DataFrame
+    problems: tuple[str, ...] = ()
 
 
 def read_predictions(
@@ -59,7 +62,8 @@ def read_predictions(
     """Read a prediction file of a benchmark; model and engine replace what the file's name says.
 
     Raises PredictionError, in one line, for a file that is unreadable or does not fit: another number of predictions
-    than questions (with both counts), keys that are no positions, unknown or repeated question ids, another db_id.
+    than questions (with both counts), keys that are no positions, unknown or repeated question ids, another db_id, no
+    SQL at all.
     """
     path = Path(file)
     by_entry = _pair(path, benchmark)
@@ -67,7 +71,21 @@ def read_predictions(
     rows = [(question_id, _tidy(by_entry[question_id])) for question_id in usable]
     frame = pl.DataFrame(rows, schema={"question_id": pl.String, "sql": pl.String}, orient="row")
     named_model, named_engine = name_parts(path.name)
-    return Predictions(model or named_model, engine or named_engine, frame)
+    problems = _problems([by_entry[question_id] for question_id in usable], path)
+    return Predictions(model or named_model, engine or named_engine, frame, problems)
+
+
+def _problems(values: list[object], path: Path) -> tuple[str, ...]:
+    """What is wrong with single predictions, in words; PredictionError where none is SQL."""
+    kinds = Counter("empty text" if isinstance(v, str) else kind_of(v) for v in values if _tidy(v) is None)
+    counts = ", ".join(f"{count} {kind.removeprefix('a ')}" for kind, count in kinds.most_common())
+    if kinds.total() == len(values):
+        raise PredictionError(f"no SQL in any of its {len(values)} predictions: {counts}", where=path)
+    found = [f"{kinds.total()} of {len(values)} predictions hold no SQL: {counts}"] if kinds else []
+    changed = sum(isinstance(value, str) and clean_text(value) != value for value in values)
+    if changed:
+        found.append(f"{changed} of {len(values)} predictions hold half a surrogate pair, kept as U+FFFD")
+    return tuple(found)
 
 
 def name_parts(name: str) -> tuple[str, str | None]:
@@ -88,7 +106,7 @@ def _pair(path: Path, benchmark: Benchmark) -> dict[str, object]:
     text = decode(data, path, PredictionError)
     start = text.lstrip()[:1]
     if start == "{" or (start == "[" and path.suffix.lower() not in (".txt", ".sql")):
-        value = parse_json(text, path, PredictionError, _object)
+        value = parse_json(text, path, PredictionError)
         if isinstance(value, dict):
             is_record = _field(value, SQL_FIELDS) is not None and not all(key.isdecimal() for key in value)
             return _pair_records([value], path, benchmark) if is_record else _pair_object(value, path, benchmark)
@@ -112,16 +130,6 @@ def _lines(text: str) -> list[str]:
     """Lines as Spider counts them: the newline at the end of the file begins no further one."""
     lines = text.replace("\r\n", "\n").split("\n")
     return lines[:-1] if lines[-1] == "" else lines
-
-
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """json's object_pairs_hook: a repeated key would silently lose a prediction."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        seen: set[str] = set()
-        repeated = next(key for key, _ in pairs if key in seen or seen.add(key))
-        raise ValueError(f"key {repeated!r:.60} stands twice")  # parse_json makes a PredictionError of it
-    return found
 
 
 def _pair_object(value: dict[str, object], path: Path, benchmark: Benchmark) -> dict[str, object]:

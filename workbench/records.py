@@ -9,7 +9,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Iterable
 from pathlib import Path
 
 import polars as pl
@@ -67,23 +67,40 @@ def clean_text(text: str) -> str:
     return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def parse_json(text: str, path: Path, error: type[WorkbenchError], pairs: Callable | None = None) -> object:
-    """The value of a JSON text, or the list of values of a JSON-lines text.
+def distinct_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """json's object_pairs_hook; ValueError for a key that stands twice, of which JSON would keep the last."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError(f"key {_repeated(key for key, _ in pairs)!r:.60} stands twice")
+    return found
 
-    pairs: as json's object_pairs_hook; a ValueError that it raises becomes an `error` with its text.
-    """
+
+def check_columns(names: list[str], path: Path, error: type[WorkbenchError]) -> None:
+    """Raise `error` for a column that a CSV file names twice, in any case; columns without a name do no harm."""
+    twice = _repeated(name.strip().lower() for name in names if name.strip())
+    if twice is not None:
+        raise error(f"line 1: column {twice!r:.60} stands twice", where=path)
+
+
+def _repeated(names: Iterable[str]) -> str | None:
+    seen: set[str] = set()
+    return next((name for name in names if name in seen or seen.add(name)), None)
+
+
+def parse_json(text: str, path: Path, error: type[WorkbenchError]) -> object:
+    """The value of a JSON text, or the list of values of a JSON-lines text."""
     try:
-        return json.loads(text, object_pairs_hook=pairs)
+        return json.loads(text, object_pairs_hook=distinct_keys)
     except json.JSONDecodeError as fault:
         lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
         if fault.msg != "Extra data" or not _is_json(lines[0][1]):
             raise _json_error(fault, fault.lineno, path, error) from fault
-    except (ValueError, RecursionError) as fault:  # an integer of thousands of digits; brackets nested without end
+    except (ValueError, RecursionError) as fault:  # a key twice; thousands of digits; brackets nested without end
         raise _json_error(fault, None, path, error) from fault
     values = []
     for number, line in lines:
         try:
-            values.append(json.loads(line, object_pairs_hook=pairs))
+            values.append(json.loads(line, object_pairs_hook=distinct_keys))
         except (ValueError, RecursionError) as fault:
             raise _json_error(fault, number, path, error) from fault
     return values
@@ -115,6 +132,7 @@ def parse_csv(text: str, path: Path, error: type[WorkbenchError], delimiter: str
     rows = []
     try:
         header = [name.strip() for name in next(reader, [])]
+        check_columns(header, path, error)
         for row in reader:
             if row and len(row) != len(header):
                 raise error(f"line {reader.line_num}: {len(row)} cells under {len(header)} column names", where=path)

@@ -274,7 +274,7 @@ class Run:
         if isinstance(run, Run):
             return run
         path = paths.run_dir(run)
-        if path in (paths.published_dir(), paths.results_dir()):
+        if path == paths.results_dir() or path.name == paths.PUBLISHED:  # whose figures would lie where its own do
             raise ResultsError(f"{run!s:.200} cannot be a run's name", hint="choose another, e.g. my-run")
         if (path / "run.json").is_file():
             return cls.open(run)

@@ -4,6 +4,8 @@ Every step keeps what it has done, so a run that was stopped goes on where it st
 The executed notebooks are kept beside the results; they replace the last ones only once they are complete.
 """
 
+import errno
+import logging
 import os
 import shutil
 import sys
@@ -16,6 +18,7 @@ from pathlib import Path
 from nbclient.exceptions import DeadKernelError
 from tqdm import tqdm
 from traitlets.config import Config as KernelConfig
+from zmq import ZMQError
 
 from workbench import errors, paths
 from workbench.backends import get_backend
@@ -24,8 +27,8 @@ from workbench.config import Config, read_config
 from workbench.errors import EngineError, ResultsError
 from workbench.generate import check_benchmark
 from workbench.header import describe_run
+from workbench.import_predictions import problems, read_distinct
 from workbench.llm import get_provider
-from workbench.predictions import read_predictions
 from workbench.progress import FILE_VARIABLE, read_report
 from workbench.results import Run, content_hash
 
@@ -65,11 +68,10 @@ def _check_inputs(config: Config) -> None:
     benchmark = read_benchmark(config.benchmark, databases=config.databases)
     if (paths.run_dir(config.run) / "run.json").is_file():
         check_benchmark(Run.open(config.run), benchmark)
-    for problem in benchmark.problems:
+    files = [(file, model.name, model.engine) for model in config.models for file in model.files]
+    for problem in (*benchmark.problems, *problems(read_distinct(files, benchmark))):
         print(f"workbench: warning: {problem}", file=sys.stderr)
     for model in config.models:
-        for file in model.files:
-            read_predictions(file, benchmark, model.name, model.engine)
         if model.provider != "predictions":
             get_provider(model.provider).check(model.name)
 
@@ -105,6 +107,7 @@ def _run_all(run: Run, config: Config) -> None:
     import papermill
     from papermill.exceptions import PapermillExecutionError
 
+    logging.getLogger("papermill").setLevel(logging.CRITICAL)  # what it says of a lost kernel is in our own line
     values = parameters(run, config)
     folder = run.path / "notebooks"
     folder.mkdir(exist_ok=True)
@@ -129,13 +132,27 @@ def _run_all(run: Run, config: Config) -> None:
                 kept = draft.replace(folder / f"{name}.failed.ipynb")
                 what = error.evalue if hasattr(errors, error.ename) else f"{error.ename}: {error.evalue}"
                 raise ResultsError(f"{name} stopped: {what}", hint=f"see {kept}") from None
-            except DeadKernelError:
-                raise ResultsError(f"{name} stopped: its kernel died", hint="give the same command again") from None
+            except (RuntimeError, OSError, ZMQError) as error:  # the kernel's: a cell's own come as the one above
+                raise ResultsError(f"{name} stopped: {_kernel_fault(error)}", hint=_kernel_hint(error)) from None
             draft.replace(folder / f"{name}.ipynb")
             (folder / f"{name}.failed.ipynb").unlink(missing_ok=True)
             (private / "progress.json").unlink(missing_ok=True)
             bar.set_postfix_str("", refresh=False)
             bar.update(int(bar.n) + 1 - bar.n)
+
+
+def _kernel_fault(error: Exception) -> str:
+    """Why a kernel is gone, never came or cannot be reached."""
+    if isinstance(error, DeadKernelError) or "Kernel died" in str(error):
+        return "its kernel died"
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return f"its kernel: {str(error).splitlines()[0]}"
+
+
+def _kernel_hint(error: Exception) -> str:
+    is_long = getattr(error, "errno", None) == errno.ENAMETOOLONG
+    return "set TMPDIR to a folder like /tmp" if is_long else "give the same command again"
 
 
 def _private_kernel(folder: Path) -> KernelConfig:
@@ -177,7 +194,7 @@ def _kernel_surroundings(run: Run) -> Iterator[Path]:
 def _bar(progress_file: Path) -> Iterator[tqdm]:
     """One bar over all notebooks, moved within each by what the running step reports."""
     over = threading.Event()
-    form = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
+    form = "{desc}{percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
     # into a file or a pipe a line every ten seconds is enough
     every = 0.3 if sys.stderr.isatty() else 10
     with tqdm(total=len(NOTEBOOKS), bar_format=form, dynamic_ncols=True, mininterval=every, maxinterval=every) as bar:

@@ -13,10 +13,11 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from workbench import paths
 from workbench.errors import BenchmarkError
 from workbench.records import clean_text, decode_leniently, kind_of, read_bytes
 
-_SCAN_COLUMNS = 400  # SQLite gives 2000 results at most
+_SCAN_COLUMNS = 330  # times six; SQLite gives 2000 results at most
 SQLITE_MAGIC = b"SQLite format 3\0"
 
 
@@ -26,6 +27,8 @@ class Column:
 
     stored: the kind that holds all stored values (Schema.with_stored_kinds), None where nobody looked or nothing is stored.
     largest: the largest absolute value stored, of a text that of the number it begins with; None where nobody looked.
+    times: of texts, "forms" where some are times that are not written YYYY-MM-DD HH:MM:SS.SSS or a part of it (Julian days, time
+    zones), "days" where some days are past their month's end; else None.
     """
 
     name: str
@@ -36,6 +39,7 @@ class Column:
     value_description: str | None = None
     stored: str | None = None
     largest: float | None = None
+    times: str | None = None
 
     @property
     def kind(self) -> str:
@@ -209,6 +213,19 @@ class Schema:
         return Schema(tuple(tables))
 
 
+# 2 for a time in a form of its own: a number, a zone, blanks; 1 for a day that there is not, or 24:00. CASE looks no further
+# than it must, AND does
+_ODD_TIME = """
+    CASE WHEN typeof({0}) <> 'text' THEN 0
+    WHEN {0} NOT BETWEEN ' ' AND '9~' THEN 0
+    WHEN {0} GLOB '????-??-??' OR {0} GLOB '????-??-?? ??:??:??' THEN
+        CASE WHEN substr({0}, 9, 2) > '28' OR substr({0}, 12, 2) = '24' THEN date(julianday({0})) <> substr({0}, 1, 10) END
+    WHEN julianday({0}) IS NULL THEN 0
+    WHEN {0} NOT GLOB '*[0-9][-:][0-9]*' OR {0} GLOB '*[Zz+ ]' OR {0} GLOB '*+*' OR {0} GLOB '*  *' OR {0} GLOB '-*'
+        OR substr({0}, 11) GLOB '*-*' THEN 2
+    WHEN {0} GLOB '????-??-??*' THEN date(julianday({0})) <> substr({0}, 1, 10) END
+"""
+_MEASURES = ("max(abs(CAST({0} AS REAL)))", f"max({_ODD_TIME})")
 _USER_TABLES = "FROM sqlite_master AS m {} WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
 _TABLES = f"SELECT m.name {_USER_TABLES.format('')} ORDER BY m.rowid"
 _COLUMNS = (  # hidden = 1: a virtual table's argument columns; 2 and 3: generated columns, which are read like others
@@ -230,7 +247,7 @@ def open_read_only(path: Path) -> sqlite3.Connection:
     # immutable: no locks and no -shm file, so that a read-only folder works; a write-ahead log must be read, though
     wal = path.with_name(path.name + "-wal")
     mode = "mode=ro" if wal.exists() and wal.stat().st_size else "mode=ro&immutable=1"
-    connection = sqlite3.connect(f"{path.resolve().as_uri()}?{mode}", uri=True)
+    connection = sqlite3.connect(f"{paths.real(path).as_uri()}?{mode}", uri=True)
     connection.text_factory = lambda data: data.decode("utf-8", errors="replace")
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
@@ -242,12 +259,15 @@ def open_read_only(path: Path) -> sqlite3.Connection:
 
 
 def check_sqlite_file(path: Path) -> None:
-    """Raise BenchmarkError unless the file is there and begins as an SQLite database does."""
+    """Raise BenchmarkError unless the file is there, begins as an SQLite database does and is as long as it says.
+
+    SQLite itself reads NULL where a cut file's pages are missing (https://www.sqlite.org/fileformat.html, 1.3.7).
+    """
     if not path.is_file():
         raise BenchmarkError("is a folder" if path.is_dir() else "there is no such database file", where=path)
     try:
         with path.open("rb") as file:
-            head = file.read(64)
+            head = file.read(100)
     except OSError as fault:
         raise BenchmarkError(f"cannot be read: {fault.strerror}", where=path) from fault
     if not head:
@@ -255,6 +275,18 @@ def check_sqlite_file(path: Path) -> None:
     if not head.startswith(SQLITE_MAGIC):
         hint = "a Git LFS pointer: fetch the file itself" if head.startswith(b"version https://git-lfs") else None
         raise BenchmarkError("not an SQLite database", where=path, hint=hint)
+    size, whole = path.stat().st_size, _stated_size(head)
+    beside = [Path(f"{paths.real(path)}{end}") for end in ("-wal", "-journal")]  # they may hold what is not yet in it
+    if size < whole and not any(file.is_file() and file.stat().st_size for file in beside):
+        raise BenchmarkError(f"cut short: {size} of {whole} bytes", where=path, hint="copy or unpack it again")
+
+
+def _stated_size(head: bytes) -> int:
+    """Bytes of a database by its header, 0 where it does not say: after a writer that did not keep the page count."""
+    page, changes, pages, valid_for = (
+        int.from_bytes(head[at : at + n]) for at, n in ((16, 2), (24, 4), (28, 4), (92, 4))
+    )
+    return pages * (65536 if page == 1 else page) if changes == valid_for else 0
 
 
 def read_descriptions(files: list[Path]) -> dict[tuple[str, str], Column]:
@@ -412,14 +444,17 @@ def _with_stored_kinds(connection: sqlite3.Connection, table: Table) -> Table:
     for start in range(0, len(names), _SCAN_COLUMNS):
         kinds = ("text", "blob", "real", "integer")  # any text makes a text column, and so on
         tests = ", ".join(
-            ", ".join([*(f"max(typeof({name}) = '{kind}')" for kind in kinds), f"max(abs(CAST({name} AS REAL)))"])
+            ", ".join(
+                [*(f"max(typeof({name}) = '{kind}')" for kind in kinds), *(one.format(name) for one in _MEASURES)]
+            )
             for name in names[start : start + _SCAN_COLUMNS]
         )
         found = connection.execute(f"SELECT {tests} FROM {source}").fetchone()
         for number, column in enumerate(table.columns[start : start + _SCAN_COLUMNS]):
-            *is_there, largest = found[number * 5 : number * 5 + 5]
+            *is_there, largest, odd = found[number * 6 : number * 6 + 6]
             stored = [kind for kind, is_stored in zip(kinds, is_there, strict=True) if is_stored]
-            columns.append(replace(column, stored=stored[0] if stored else None, largest=largest or 0.0))
+            times = (None, "days", "forms")[odd or 0]
+            columns.append(replace(column, stored=stored[0] if stored else None, largest=largest or 0.0, times=times))
     return replace(table, columns=tuple(columns))
 
 

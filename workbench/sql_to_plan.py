@@ -149,7 +149,7 @@ class Reader:
         return Values(read, names)
 
     def _read_set_operation(self, tree: exp.SetOperation, outer: Scope | None) -> Relation:
-        left, right = self.read_query(tree.this, outer), self.read_query(tree.expression, outer)
+        left, right = with_unique_names(self.read_query(tree.this, outer)), self.read_query(tree.expression, outer)
         kind = _SET_KINDS[type(tree)]
         relation: Relation = SetOperation(left, right, kind, tree.args.get("distinct") is False)
         order = tree.args.get("order")

@@ -72,7 +72,7 @@ def uri(path: Path) -> str:
     -journal file, so it is asked for only where neither holds anything.
     """
     is_settled = not any(_size(_beside(path, suffix)) for suffix in ("-wal", "-journal"))
-    return f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if is_settled else ''}"
+    return f"{paths.real(path).as_uri()}?mode=ro{'&immutable=1' if is_settled else ''}"
 
 
 @contextmanager
@@ -90,7 +90,7 @@ def connect(path: Path) -> Iterator[sqlite3.Connection]:
 
 def database_hash(path: str | Path) -> str:
     """A hash of a database's bytes, journals beside it included; kept in the cache until a size, time or file changes."""
-    path = Path(path).resolve()
+    path = paths.real(path)
     if not path.is_file():
         raise MigrationError("there is no such database file", where=path)
     files = [file for file in (path, *(_beside(path, suffix) for suffix in ("-wal", "-journal"))) if _size(file)]
@@ -107,20 +107,22 @@ def database_hash(path: str | Path) -> str:
 
 def with_stored_kinds(schema: Schema, path: str | Path) -> Schema:
     """`schema.with_stored_kinds(path)`, its scan of every table kept in the cache for as long as the file is the same."""
-    note = paths.cache_dir("stored") / content_hash(database_hash(path), [table.name for table in schema.tables])
+    note = paths.cache_dir("stored_values") / content_hash(database_hash(path), [table.name for table in schema.tables])
     try:
         stored = json.loads(note.read_bytes())
     except (FileNotFoundError, ValueError):
         schema = schema.with_stored_kinds(path)
-        stored = [[(column.stored, column.largest) for column in table.columns] for table in schema.tables]
+        stored = [
+            [(column.stored, column.largest, column.times) for column in table.columns] for table in schema.tables
+        ]
         write_cached(note, json.dumps(stored).encode())
         return schema
     tables = [
         replace(
             table,
             columns=tuple(
-                replace(one, stored=kind, largest=largest)
-                for one, (kind, largest) in zip(table.columns, found, strict=True)
+                replace(one, stored=kind, largest=largest, times=times)
+                for one, (kind, largest, times) in zip(table.columns, found, strict=True)
             ),
         )
         for table, found in zip(schema.tables, stored, strict=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 from workbench.errors import BenchmarkError
-from workbench.records import kind_of
+from workbench.records import check_columns, distinct_keys, kind_of
 
 CHUNK = 2**20  # characters read at once
 MAX_RECORD = 64 * 2**20  # characters of one JSON record; what is longer is no list of queries
@@ -55,6 +55,7 @@ def _csv(path: Path, delimiter: str) -> Iterator[dict]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file, delimiter=delimiter, strict=True)
         try:
+            check_columns(list(reader.fieldnames or ()), path, BenchmarkError)
             yield from reader
         except csv.Error as fault:
             raise BenchmarkError(f"line {reader.line_num}: not CSV: {fault}", where=path) from fault
@@ -94,7 +95,13 @@ class _JsonReader:
 
     def __init__(self, file: TextIO, path: Path):
         self.file, self.path, self.text, self.at, self.number = file, path, "", 0, 0
-        self.decoder = json.JSONDecoder()
+        self.decoder = json.JSONDecoder(object_pairs_hook=self._object)
+
+    def _object(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
+        try:
+            return distinct_keys(pairs)
+        except ValueError as fault:  # which `value` would take for text that is not whole yet
+            raise self._fault(f"is unclear: {fault}") from None
 
     def fill(self) -> bool:
         """Read as much again as is left over; whether there was more."""

@@ -57,7 +57,7 @@ def figures(
     from workbench.figures import FIGURES, save_figure
 
     table = study(name, run, is_published=is_published)
-    folder = paths.figures_dir("published" if is_published else Run.open(run).path)
+    folder = paths.figures_dir(paths.PUBLISHED if is_published else Run.open(run).path)
     drawn: list[Path] = []
     for benchmark in table["benchmark"].unique(maintain_order=True):
         figure = FIGURES[name](table, benchmark)

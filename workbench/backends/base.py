@@ -28,6 +28,8 @@ STATUSES = (
     "crashed",
 )
 
+LEAST_MEMORY = 2**20  # below it SELECT 1 fails on ClickHouse 26.9; who writes 512 means megabytes
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -46,6 +48,8 @@ class Limits:
             value = getattr(self, name)
             if not 0 < value <= most:  # which nan is not either
                 raise ConfigError(f"limit of {value} {name}", hint=f"over 0, at most {most}")
+        if self.memory < LEAST_MEMORY:
+            raise ConfigError(f"limit of {self.memory} memory", hint=f"in bytes, at least {LEAST_MEMORY}")
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,8 @@ def explained(
         where = f"{engine}, database {database}" if database else engine
         said = error.what if isinstance(error, WorkbenchError) else _refusal(error)
         logged = _since(log, before) if log is not None and log.exists() else ""
-        if said.startswith(FULL):  # said already, further in
-            raise
+        if said.startswith(FULL):  # said already, further in, where it may not be known what for
+            raise type(error)(said, where=where if database else error.where, hint=error.hint) from error
         if is_full(f"{said}\n{logged}", folder):
             kind = type(error) if isinstance(error, WorkbenchError) else kind
             words = next((line for line in (said, *reversed(logged.splitlines())) if WORDS.search(line)), said)

@@ -92,7 +92,8 @@ def recipe() -> server.Recipe:
             "UPDATE mysql.engine_cost SET cost_value = 0.25 WHERE cost_name IN ('io_block_read_cost', 'memory_block_read_cost');\n"
         )
         os.chown(first, secret_file.stat().st_uid, secret_file.stat().st_gid)
-        return [*mysqld(binaries, data), *settings(), "--initialize-insecure", f"--init-file={first}"]
+        once = ["--initialize-insecure", f"--init-file={first}", f"--tmpdir={first.parent}"]
+        return [*mysqld(binaries, data), *settings(), *once]
 
     def serve(binaries: Path, data: Path, sockets: Path) -> list[str]:
         files = {"socket": SOCKET, "pid-file": "mysqld.pid", "tmpdir": ""}

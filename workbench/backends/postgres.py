@@ -12,6 +12,7 @@ import os
 import secrets
 import signal
 import threading
+import time
 from pathlib import Path
 
 from workbench import paths
@@ -23,6 +24,8 @@ DSN_VARIABLE = "WORKBENCH_POSTGRES_DSN"
 READER = "workbench_reader"
 PORT = "5432"  # part of the socket's file name only: nothing listens on it
 MEMORY = 3 * 2**30  # bytes of address space of each server process: PostgreSQL has no cap per query
+RECOVERY_WAIT = 30.0  # seconds; of the embedded server, which recovers by itself when one of its processes has died
+RECOVERING = "the database system is"  # starting up, in recovery mode, not yet accepting connections
 SETTINGS = {
     "listen_addresses": "",
     "fsync": "off",  # copies can be made again
@@ -223,16 +226,19 @@ class PostgresBackend(Backend):
         """A connection in autocommit. EngineError with the server's words, without the password."""
         import psycopg
 
-        try:
-            return psycopg.connect(self.dsn(database, role), autocommit=True, connect_timeout=5)
-        except psycopg.Error as error:
-            words = str(error)
-            for hidden in (self._reader_password, *([self._given().get("password")] if self._dsn else [])):
-                words = words.replace(hidden, "***") if hidden else words
-            where = f"postgres at {self._place()}" if self._dsn else self.name
-            raise EngineError(
-                without_paths(words), where=where, hint=f"see {DSN_VARIABLE}" if self._dsn else None
-            ) from None
+        deadline = time.monotonic() + RECOVERY_WAIT
+        while True:
+            try:
+                return psycopg.connect(self.dsn(database, role), autocommit=True, connect_timeout=5)
+            except psycopg.Error as error:
+                words = str(error)
+            if self._dsn or RECOVERING not in words or time.monotonic() > deadline:
+                break
+            time.sleep(0.1)
+        for hidden in (self._reader_password, *([self._given().get("password")] if self._dsn else [])):
+            words = words.replace(hidden, "***") if hidden else words
+        where = f"postgres at {self._place()}" if self._dsn else self.name
+        raise EngineError(without_paths(words), where=where, hint=f"see {DSN_VARIABLE}" if self._dsn else None)
 
     def _ask(self, sql: str, parameters: tuple | None = None) -> list[tuple]:
         """Run the owner's own statement in the maintenance database."""

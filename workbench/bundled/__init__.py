@@ -13,7 +13,7 @@ import uuid
 from pathlib import Path
 
 from workbench.errors import BenchmarkError
-from workbench.paths import cache_dir
+from workbench.paths import cache_dir, real
 
 HERE = Path(__file__).resolve().parent
 SOURCE_SUFFIXES = {".py", ".sql", ".csv", ".yaml"}
@@ -43,7 +43,7 @@ def build() -> Path:
 
 def export(folder: str | Path) -> Path:
     """The benchmark written to a new or empty folder; raises BenchmarkError for any other and an unwritable one."""
-    folder = Path(folder).resolve()
+    folder = real(folder)
     try:
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()

@@ -87,8 +87,11 @@ class Dialect:
     no_limit: ClassVar[int | None] = None  # OFFSET only after LIMIT, of which this is none
     has_full_join: ClassVar[bool] = True
     has_values: ClassVar[bool] = True  # VALUES (1, 2) stands where a query does
+    has_null_order: ClassVar[bool] = True  # NULLS FIRST and NULLS LAST
+    correlates_in_having: ClassVar[bool] = True  # subqueries in HAVING read columns around them
     columns_hide_aliases: ClassVar[bool] = False  # in ORDER BY a name is a table's column first
     correlates_lone_tables: ClassVar[bool] = False  # subqueries in the select list read columns of one whole table only
+    has_names_behind_aliases: ClassVar[bool] = False  # FROM t AS a also finds t.x, before the t of a query around
     has_unique_names: ClassVar[bool] = (
         False  # no name twice in a select list, nor that of two tables' columns without AS
     )

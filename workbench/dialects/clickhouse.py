@@ -65,6 +65,7 @@ class ClickHouse(JoinedQueries):
     null_order = "last"
     has_values = False
     has_unique_names = True
+    has_names_behind_aliases = True
     rewrites = (lift_queries, with_signed_integers, _without_recursive_union)
     columns_hide_aliases = True
     types: ClassVar = {"integer": "Int64", "real": "Float64", "text": "String", "wide": "Int128"}
@@ -72,6 +73,8 @@ class ClickHouse(JoinedQueries):
         "char_length": "lengthUTF8", "replace": "replaceAll", "percent_rank": "percent_rank", "cume_dist": "cume_dist",
         "nullable": "toNullable", "part": "substring", "signed": "toInt64", "lower": "LOWER", "fold": "LOWER", "upper": "UPPER",
     }  # fmt: skip
+
+    _is_place = False  # whether what is written is a place in a text, of 64 bits
 
     def write_literal(self, value: Literal, names: Names) -> exp.Expr:
         if isinstance(value.value, bytes):
@@ -193,9 +196,13 @@ class ClickHouse(JoinedQueries):
 
     def needs_more_than_64_bits(self, value: Core) -> bool:
         """What overflows wraps around silently: where nothing is known, two columns or a large constant may."""
-        fits = magnitudes.fits(value)
-        is_large = any(isinstance(arg, Literal) and abs(arg.value or 0) >= 2**31 for arg in value.args)
-        return not fits if fits is not None else is_large or not any(isinstance(arg, Literal) for arg in value.args)
+        if self._is_place:
+            return magnitudes.fits(value) is False
+        known = [bound for bound in map(magnitudes.of, value.args) if bound is not None]
+        if len(known) != 1:
+            return not known or not magnitudes.fits(value)
+        is_constant = any(isinstance(arg, Literal) for arg in value.args)
+        return known[0] >= 2**31 if is_constant else value.name == "*" or known[0] >= 2**41
 
     def core_round(self, value: Core, names: Names) -> exp.Expr:
         return self.call("ROUND", [self.nudged(value.args[0], names), self.write(value.args[1], names)])
@@ -243,6 +250,12 @@ class ClickHouse(JoinedQueries):
         return self.call("positionUTF8", [self.write(arg, names) for arg in reversed(value.args)])
 
     def core_cut(self, value: Core, names: Names) -> exp.Expr:
+        before, self._is_place = self._is_place, True
+        tree = self._cut(value, names)
+        self._is_place = before
+        return tree
+
+    def _cut(self, value: Core, names: Names) -> exp.Expr:
         """A negative start means the same here; start 0 is before the first character, which shortens the length."""
         this, start, *length = value.args
         place = _before_lowering(start)
@@ -372,7 +385,8 @@ class ClickHouse(JoinedQueries):
             raise UnsupportedError("a window's EXCLUDE", where=self.name)
         if frame is not None and frame.unit == "range" and (frame.start.offset or frame.end.offset):
             raise UnsupportedError("a distance in a window's RANGE", where=self.name)
-        if value.name in ("lag", "lead", "nth_value"):
+        is_lost = value.name == "count" and value.args and not self._is_full(value.args[0])  # the engine's own fault
+        if is_lost or value.name in ("lag", "lead", "nth_value"):
             value = replace(value, args=(Core("nullable", value.args[:1], value.args[0].type), *value.args[1:]))
         tree = super().write_over(value, names)
         if value.name != "string_agg" or (self._is_full(value.args[0]) and value.where is frame is None):

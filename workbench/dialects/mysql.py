@@ -13,13 +13,14 @@ from typing import ClassVar
 
 from sqlglot import exp
 
+from workbench import magnitudes
 from workbench.core_functions import Core, TypedAggregation, TypedOver
 from workbench.dialects.base import Names, bracketed
 from workbench.dialects.mysql_times import MySQLTimes
 from workbench.dialects.typed import NUMBER, TypedDialect, regex_of_glob
 from workbench.errors import UnsupportedError
 from workbench.lower_aggregates import with_ordered_texts, with_plain_keys, without_arg_extremes
-from workbench.lower_values import lower_bound
+from workbench.lower_values import lower_bound, real
 from workbench.plan import Item, Project, SetOperation
 from workbench.plan_expressions import Aggregation, Column, Expression, Frame, Literal, Over, SortKey
 from workbench.select_rewrites import (
@@ -58,6 +59,8 @@ _EXACT = "DECIMAL(65, 30)"  # the shortest digits of a double
 _TRIFLE = "1.0000000000000003"  # https://sqlite.org/src/file?name=src/printf.c&ci=version-3.40.1, etFLOAT
 _NO_NUMBER = "-1.7976931348623157e308"  # stands for NaN, which MySQL does not have
 _DEEP = "SET_VAR(cte_max_recursion_depth = 1000000)"  # 1000 if nothing is said
+# a condition that is pushed into a set operation is read anew there, and casts to text get another collation
+_UNPUSHED = "SET_VAR(optimizer_switch = 'derived_condition_pushdown=off')"
 _WIDE = {"integer": "SIGNED", "text": "CHAR(16383)"}  # characters of the longest VARCHAR
 
 
@@ -72,6 +75,8 @@ class MySQL(MySQLTimes):
     null_order = "small"
     has_values = False
     has_full_join = False
+    has_null_order = False
+    correlates_in_having = False  # EXISTS there, or a window beside such a query, ends the server (9.7)
     aggregate_rewrites = (with_plain_keys, with_ordered_texts, without_arg_extremes)
     no_limit = 2**64 - 1
 
@@ -82,8 +87,10 @@ class MySQL(MySQLTimes):
         group_any_values(tree)
         sign_ranks(tree, self.types["integer"])
         sort_excepts(tree)
-        if any(clause.recursive for clause in tree.find_all(exp.With)):
-            first_select(tree).set("hint", exp.Hint(expressions=[exp.Var(this=_DEEP)]))
+        hints = [_DEEP] if any(clause.recursive for clause in tree.find_all(exp.With)) else []
+        hints += [_UNPUSHED] if _tests_casts_of_sets(tree, self.types["text"]) else []
+        if hints:
+            first_select(tree).set("hint", exp.Hint(expressions=[exp.Var(this=" ".join(hints))]))
         for bound in tree.find_all(exp.Limit, exp.Offset):
             if not isinstance(bound.expression, exp.Literal):
                 raise UnsupportedError("a computed limit", where=self.name)
@@ -104,8 +111,14 @@ class MySQL(MySQLTimes):
     def core_none(self, value: Core, names: Names) -> exp.Expr:
         return exp.Null()
 
+    def core_compare(self, value: Core, names: Names) -> exp.Expr:
+        return super().core_compare(_with_comparable(value) if value.word == "=" else value, names)
+
+    def core_in(self, value: Core, names: Names) -> exp.Expr:
+        return super().core_in(_with_comparable(value), names)
+
     def core_same(self, value: Core, names: Names) -> exp.Expr:
-        tree = self.binary(exp.NullSafeEQ, value.args, names)
+        tree = self.binary(exp.NullSafeEQ, _with_comparable(value).args, names)
         return tree if value.word == "is" else exp.Not(this=exp.Paren(this=tree))
 
     def core_extreme(self, value: Core, names: Names) -> exp.Expr:
@@ -169,9 +182,15 @@ class MySQL(MySQLTimes):
         return self.cast(self.call("TRUNCATE", [self.write(value.args[0], names), exp.Literal.number(0)]), "integer")
 
     def core_integer_of_text(self, value: Core, names: Names) -> exp.Expr:
-        return self.cast(self.write(value.args[0], names), value.type)
+        """The cast makes other integers of more than 18 digits."""
+        tree = self.write(value.args[0], names)
+        if magnitudes.fits(value.args[0], 1e18) is False:
+            digits = self.call("REGEXP_SUBSTR", [tree, exp.Literal.string(r"^\s*[+-]?\d*")])
+            tree = exp.Cast(this=digits, to=exp.Var(this="DECIMAL(65)"))
+        return self.cast(tree, "integer")
 
-    core_real_of_text = core_integer_of_text
+    def core_real_of_text(self, value: Core, names: Names) -> exp.Expr:
+        return self.cast(self.write(value.args[0], names), "real")
 
     def core_is_number(self, value: Core, names: Names) -> exp.Expr:
         return self._matches(self.write(value.args[0], names), rf"^\s*{NUMBER}\s*$")
@@ -186,12 +205,14 @@ class MySQL(MySQLTimes):
     def core_text_of_real(self, value: Core, names: Names) -> exp.Expr:
         """JSON writes 1000.0, in the shortest digits; SQLite has at most 15 of them."""
         this = value.args[0]
+        if magnitudes.fits(this, 1e15) is False:
+            raise UnsupportedError("the text of reals from 1e15 on", where=self.name)
         tree = self.write(this, names)
         if not (isinstance(this, Core) and this.name == "round"):
             size = self.call("FLOOR", [self.call("LOG10", [self.call("ABS", [tree.copy()])])])
             digits = exp.Sub(this=exp.Literal.number(14), expression=size)
             tree = self.call("ROUND", [tree, self.call("COALESCE", [digits, exp.Literal.number(0)])])
-        if not isinstance(this, Column):  # which holds no -0.0
+        if self.may_be_negative_zero(this):
             tree = exp.Add(this=tree, expression=exp.Literal.number("0e0"))
         return self.cast(exp.Cast(this=tree, to=exp.Var(this="JSON")), "text")
 
@@ -199,6 +220,9 @@ class MySQL(MySQLTimes):
 
     def core_join_texts(self, value: Core, names: Names) -> exp.Expr:
         return self.call("CONCAT", [self._as_text(arg, names) for arg in value.args])
+
+    def joined(self, parts: list[exp.Expr]) -> exp.Expr:
+        return self.call("CONCAT", parts) if len(parts) > 1 else parts[0]
 
     def _as_text(self, value: Expression, names: Names) -> exp.Expr:
         """An integer needs no cast where a text is wanted."""
@@ -326,16 +350,12 @@ class MySQL(MySQLTimes):
             what = frame.unit if frame.unit == "groups" else f"exclude {frame.exclude}"
             raise UnsupportedError(f"a window's frame with {what}", where=self.name)
         is_span = frame.unit == "range" and any(bound.offset is not None for bound in (frame.start, frame.end))
-        if is_span and not value.order:
-            raise UnsupportedError("distances from a constant", where=self.name)
         order = tuple(self._span_key(key) for key in value.order) if is_span else value.order
         tree = super().write_typedover(self._unfiltered(replace(value, order=order)), names)
         return self._of_several_rows(tree, value, names) if _is_beside_its_row(frame) else tree
 
     def _span_key(self, key: SortKey) -> SortKey:
         """The one key of a span, the other way around where NULLs are not where MySQL has them."""
-        if key.value.type not in ("integer", "real"):
-            raise UnsupportedError(f"distances between values of type {key.value.type}", where=self.name)
         if key.nulls_first is not key.is_descending:
             return key
         return SortKey(Core("negative", (key.value,), key.value.type), not key.is_descending, key.nulls_first)
@@ -376,10 +396,25 @@ class MySQL(MySQLTimes):
         return tree
 
 
+def _tests_casts_of_sets(tree: exp.Expr, text_type: str) -> bool:
+    """Whether a condition holds a cast to text, beside a set operation in FROM."""
+    has_sets = any(isinstance(part.parent, exp.Subquery | exp.CTE) for part in tree.find_all(exp.SetOperation))
+    conditions = tree.find_all(exp.Where, exp.Having) if has_sets else ()
+    return any(cast.args["to"].name == text_type for one in conditions for cast in one.find_all(exp.Cast))
+
+
 def _is_beside_its_row(frame: Frame) -> bool:
     """Whether a frame leaves out the row itself."""
     sides = ((frame.start, "following"), (frame.end, "preceding"))
     return any(bound.side == side and bound.offset not in (None, Literal(0)) for bound, side in sides)
+
+
+def _with_comparable(value: Core) -> Core:
+    """Beside computed reals a column of integers is cast: an index is searched for such a real as an integer."""
+    computed = [arg for arg in value.args if arg.type == "real" and not isinstance(arg, Literal | Column)]
+    is_open = [isinstance(arg, Column) and arg.type == "integer" for arg in value.args]
+    args = tuple(real(arg) if computed and is_key else arg for arg, is_key in zip(value.args, is_open, strict=True))
+    return replace(value, args=args)
 
 
 def _size_from_end(this: Expression, start: Expression) -> int | None:

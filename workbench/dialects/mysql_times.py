@@ -8,7 +8,7 @@ from workbench.core_functions import Core
 from workbench.dialects.base import Names
 from workbench.dialects.typed import TIME, TIME_OF_DAY, TypedDialect
 from workbench.errors import UnsupportedError
-from workbench.plan_expressions import Literal
+from workbench.plan_expressions import Column, Literal
 
 _FORMATS = {"M": "i"} | {letter: letter for letter in "YmdHSjw"}
 _SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
@@ -55,6 +55,9 @@ class MySQLTimes(TypedDialect):
         return exp.Add(this=tree, expression=exp.Interval(this=size, unit=exp.Var(this=unit.upper())))
 
     def core_day(self, value: Core, names: Names) -> exp.Expr:
+        this = value.args[0]
+        if isinstance(this, Column) and this.times == "days":  # of which DATE_FORMAT makes NULL
+            return self.day_of_text(self.write(this, names), value.word)
         moment, parts = self._moment(value, names), []
         for run, code in re.findall(r"((?:%[YmdHMSjw%]|[^%])+)|(%.?)", value.word):
             if code == "%s":

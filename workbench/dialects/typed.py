@@ -27,7 +27,6 @@ _PLACES = {"%Y-%m-%d": (1, 10), "%Y-%m": (1, 7), "%m-%d": (6, 5), "%Y": (1, 4), 
 _SIGNED_ZERO = ("negative", "*", "divide_reals", "round", "choose")  # functions that give -0.0 too
 _OF_64_BITS = ("modulo", "cut", "&", "|", "~", "<<", ">>")
 _WIDE_END = 2.0**126  # of integers of 128 bits
-TIME_OF_DAY = r"^\d\d:\d\d(:\d\d(\.\d+)?)?$"
 
 
 class TypedDialect(Dialect):
@@ -224,14 +223,20 @@ class TypedDialect(Dialect):
         """Two units in the last place further from zero: what is half a digit as a decimal is then surely more."""
         return exp.Mul(this=self._within(value, names, 6), expression=exp.Literal.number("1.0000000000000004"))
 
+    def may_be_negative_zero(self, value: Expression) -> bool:
+        return getattr(value, "name", "") in _SIGNED_ZERO
+
     def without_sign_of_zero(self, value: Expression, names: Names) -> exp.Expr:
-        if getattr(value, "name", "") not in _SIGNED_ZERO:
+        if not self.may_be_negative_zero(value):
             return self.write(value, names)
         return exp.Add(this=self._within(value, names, 5), expression=self.write_literal(Literal(0.0), names))
 
     def with_point(self, function: str, digits: exp.Expr) -> exp.Expr:
         """A real's digits with the point that SQLite puts behind whole ones; function replaces a pattern."""
         return self.call(function, [digits, *map(exp.Literal.string, (r"^(-?\d+)(e|$)", r"\1.0\2"))])
+
+    def joined(self, parts: list[exp.Expr]) -> exp.Expr:
+        return joined(parts)
 
     def day_of_text(self, text: exp.Expr, form: str) -> exp.Expr:
         """Parts of the date stand in the text; a time of day is of 2000-01-01."""
@@ -245,7 +250,7 @@ class TypedDialect(Dialect):
             )
             of_time += "2000-01-01"[start - 1 : start - 1 + length] if length else constant.name
         is_day, is_time = (self._matches(bracketed(text.copy(), 4), pattern) for pattern in (TIME, TIME_OF_DAY))
-        tests = [exp.If(this=is_day, true=joined(parts)), exp.If(this=is_time, true=exp.Literal.string(of_time))]
+        tests = [exp.If(this=is_day, true=self.joined(parts)), exp.If(this=is_time, true=exp.Literal.string(of_time))]
         return exp.Case(ifs=tests)
 
     def core_at_least_zero(self, value: Core, names: Names) -> exp.Expr:
