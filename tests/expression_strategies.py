@@ -97,7 +97,7 @@ class Expressions:
         }[kind]  # fmt: skip
         constant = self.pick(constants)
         if kind in ("number", "loose"):
-            return Value(Cast(Literal(constant), "numeric"), kind)
+            return Value(Cast(Literal(str(constant)), "numeric"), kind)
         return Value(Literal(constant), kind, is_exact=constant != 0.1)
 
     def numeric(self, depth: int, kinds: Sequence[str] = NUMERIC) -> Value:
@@ -149,12 +149,15 @@ class Expressions:
         return Value(e, "integer")
 
     def _real(self, depth: int) -> Value:
-        form = self.pick(("+", "round", "cast", "/", "-", "*", "choice", "julianday", "abs", "neg", "query"))
+        form = self.pick(("+", "round", "cast", "/", "-", "*", "choice", "julianday", "abs", "neg", "query", "numeric"))
         form = "mathematics" if self.chance(RARE) else form
         if form == "choice":
             return self._choice("real", depth)
         if form == "query":
             return self._scalar_query("real") or self.constant("real")
+        if form == "numeric":
+            value = self.value("real", depth)
+            return replace(value, e=Cast(value.e, "numeric"))
         if form == "julianday":
             return Value(Call(form, (self.value("date", depth).e,)), "real", is_stable=False, is_exact=False)
         if form == "mathematics":
@@ -180,7 +183,7 @@ class Expressions:
         return _positive_zero(replace(value, e=Call("-" if form == "neg" else form, (value.e,))))
 
     def _number(self, depth: int) -> Value:
-        value = self.value(self.pick(("digits", "real", "integer", "text", "number")), depth)
+        value = self.value(self.pick(("digits", "integer", "text", "number")), depth)  # a real stays one
         return Value(Cast(value.e, "numeric"), "number", is_exact=value.is_exact)
 
     def _loose(self, depth: int) -> Value:

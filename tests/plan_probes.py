@@ -337,6 +337,8 @@ QUERIES = {
     "substring of sums": "SELECT SUBSTR(name, ~id, bonus), SUBSTR(name, id - bonus, id + bonus), SUBSTR(code, LENGTH(name) - id) FROM emp",
     "running count of a column": "SELECT id, COUNT(bonus) OVER (ORDER BY id), COUNT(salary) OVER (PARTITION BY dept_id) FROM emp",
     "list with nulls of columns": "SELECT id FROM emp WHERE id NOT IN (bonus, dept_id, 7)",
+    "reals cast to numeric": "SELECT CAST(3.0 AS NUMERIC) || '', CAST(salary * 1 AS NUMERIC) || '', CAST(salary AS NUMERIC) / 7, q.x || '' "
+    "FROM (SELECT salary, CAST(salary + 0.5 AS NUMERIC) AS x FROM emp) q",
     "arg_max by a null": "SELECT dept_id, hired, MAX(NULL) FROM emp WHERE id < 2 GROUP BY dept_id",
     "recursive texts of a query": "WITH RECURSIVE c AS (SELECT column1 AS n, column2 AS s FROM (VALUES (1, 'a')) "
     "UNION ALL SELECT n + 1, s || 'bc' FROM c WHERE n < 4) SELECT * FROM c",
@@ -440,6 +442,10 @@ PLANS = {
     "windows by constant columns": [
         {"scan": "dept"}, {"project": ["dept.id", {"v": 3}]},
         {"window": {"n": ["row_number", {"by": ["v"], "order": ["v", "dept.id"]}], "m": ["count", {"by": ["v"], "order": ["v desc"]}]}},
+    ],
+    "a union sorted by a cast": [
+        {"scan": "dept"}, {"project": ["dept.id"]}, {"union_all": [{"scan": "emp"}, {"project": ["emp.bonus"]}]},
+        {"sort": [["desc", ["cast", "dept.id", "text"]], "dept.id"], "limit": 4},
     ],
     "lag of nothing with a default": [
         {"scan": "emp"}, {"window": {"v": ["lag", None, 2, "emp.id", {"order": ["emp.id"]}]}}, {"project": ["emp.id", "v"]},

@@ -138,7 +138,7 @@ class Plans:
 
     def _filter(self, rows: Rows, outer: Sequence[Value], depth: int) -> Rows:
         make = self.expressions(rows.values, outer, depth > 0)
-        return replace(rows, relation=Filter(rows.relation, make.condition(2).e))
+        return replace(rows, relation=Filter(rows.relation, make.condition(2).e), is_ordered=False)
 
     def _project(self, rows: Rows, outer: Sequence[Value], depth: int, kinds: Sequence[str] = ()) -> Rows:
         """kinds: what the columns must be; any otherwise."""

@@ -189,7 +189,8 @@ def _pairs(lowered: Relation, given: Relation) -> list[tuple[Field, Field]]:
 
 def _keeping(before: Expression, after: Expression) -> Expression:
     """What a cast made keeps its affinity, which comparisons further out go by."""
-    return replace(after, affinity=before.affinity) if isinstance(after, Core) else after
+    is_real = before.affinity == "numeric" and isinstance(after, Core) and after.affinity == "real"
+    return replace(after, affinity=before.affinity) if isinstance(after, Core) and not is_real else after
 
 
 def _with_typed_nulls(side: Relation, known: list[str]) -> Relation:

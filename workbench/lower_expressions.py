@@ -103,7 +103,14 @@ class Expressions:
                     return NULL  # a column of nothing but NULL has another type on each engine
                 kind = _held_type(found)
                 return Column(
-                    found.alias, found.name, kind, e.affinity, e.collation, e.is_outer, found.largest, found.times
+                    found.alias,
+                    found.name,
+                    kind,
+                    _held_affinity(found, e),
+                    e.collation,
+                    e.is_outer,
+                    found.largest,
+                    found.times,
                 )
         raise UnsupportedError(f"the column {e.text} of a query around this one")
 
@@ -354,7 +361,12 @@ class Expressions:
             return {"integer": integer, "real": real, "text": text}[e.to](this)
         if e.to == "numeric":
             value = numeric(this)
-            return replace(value, affinity="numeric") if isinstance(value, Core) else value
+            # a real stays one, also where it is whole
+            return (
+                replace(value, affinity="numeric" if this.type == "text" else "real")
+                if isinstance(value, Core)
+                else value
+            )
         raise UnsupportedError("cast to blob outside SQLite")
 
     def _collate(self, e: Collate) -> Expression:
@@ -480,6 +492,11 @@ def _divided(args: tuple[Expression, ...], kind: str) -> Expression:
     whole = Core("divide_integers", tuple(integer(arg) for arg in args), "integer")
     test = tests[0] if len(tests) == 1 else Core("and", tests, "condition")
     return Core("choose", (test, real(whole), divided), kind)
+
+
+def _held_affinity(given: Field, column: Column) -> str | None:
+    """The plan's, but for a real that was cast to numeric: that is no integer, whole or not."""
+    return "real" if column.affinity == "numeric" and given.affinity == "real" else column.affinity
 
 
 def _held_type(given: Field) -> str:
