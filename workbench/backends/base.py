@@ -148,7 +148,8 @@ class Backend:
 def without_paths(message: str) -> str:
     """An engine's message in one line, each path of this host replaced by "<path>"."""
     text = " ".join(str(message).split())
-    roots = {str(paths.CHECKOUT), str(paths.root()), str(paths.cache_path()), str(Path.home()), tempfile.gettempdir()}
+    roots = {str(paths.CHECKOUT), str(paths.root()), str(paths.cache_path()), str(Path.home())}
+    roots |= {tempfile.gettempdir(), "/tmp", "/var/tmp"}
     for root in sorted(roots - {"/"}, key=len, reverse=True):
         text = re.sub(re.escape(root) + r"""(?:/[^\s"']*)?""", "<path>", text)
     return text
