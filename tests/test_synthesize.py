@@ -42,6 +42,8 @@ QUERIES = {
     "ratio": "SELECT CAST(SUM(CASE WHEN nick = 'never' THEN 1 ELSE 0 END) AS REAL) * 100 / COUNT(*) FROM member",
     "null": "SELECT id FROM member WHERE paid IS NULL AND age = 333 AND nick IS NOT NULL",
     "arithmetic": "SELECT id FROM member WHERE age * 2 - 10 > 5000",
+    "recursion": "WITH RECURSIVE r(i) AS (SELECT age FROM member WHERE nick = 'Root' AND age = 4242 UNION ALL SELECT i + 1 FROM r "
+    "WHERE i < 4250) SELECT COUNT(*) FROM r GROUP BY i % 2 HAVING COUNT(*) > 3",
     "union": "SELECT nick FROM member WHERE age = 71717 INTERSECT SELECT nick FROM member WHERE age = 81818",
 }
 

@@ -89,7 +89,8 @@ class Witness:
         self.tables: list[str] = []
         self._parents: dict[Cell, Cell] = {}
         self._facts: dict[Cell, list[tuple[str, object]]] = {}
-        self._queries: dict[str, tuple[Relation, Names | None]] = {}
+        self._queries: dict[str, tuple[Relation, Names | None, bool]] = {}
+        self._is_start = False  # inside a recursive sub-pipeline, of which only the start is bound
         self._bind(plan.root, None)
 
     def rows(self, fresh) -> list[tuple[str, dict[str, object]]]:
@@ -114,15 +115,18 @@ class Witness:
                 number = len(self.tables) - 1
                 return Names({one.key: (number, one.name.lower()) for one in relation.fields}, outer)
             case Ref():
-                query, around = self._queries[relation.name.lower()]
-                return self._renamed(relation, query, self._bind(query, around))
+                query, around, is_recursive = self._queries[relation.name.lower()]
+                before, self._is_start = self._is_start, self._is_start or is_recursive
+                names = self._bind(query, around)
+                self._is_start = before
+                return self._renamed(relation, query, names)
             case Values():
                 row = relation.rows[self.number % len(relation.rows)]
                 pairs = zip(relation.fields, row, strict=False)
                 return Names({one.key: Term(value, Names({}, outer)) for one, value in pairs}, outer)
             case With():
                 for definition in relation.definitions:
-                    self._queries[definition.name.lower()] = (definition.query, outer)
+                    self._queries[definition.name.lower()] = (definition.query, outer, definition.is_recursive)
                 return self._bind(relation.input, outer)
             case SetOperation(kind="intersect"):
                 left, right = self._bind(relation.left, outer), self._bind(relation.right, outer)
@@ -130,7 +134,7 @@ class Witness:
                     self._equate(left.found.get(one.key), right.found.get(other.key))
                 return left
             case SetOperation():
-                is_right = relation.kind == "union" and self.number % 2 == 1
+                is_right = relation.kind == "union" and self.number % 2 == 1 and not self._is_start
                 side = relation.right if is_right else relation.left
                 return self._renamed(relation, side, self._bind(side, outer))
             case Join():
