@@ -30,7 +30,6 @@ SETTINGS = {
     "listen_addresses": "",
     "fsync": "off",  # copies can be made again
     "full_page_writes": "off",
-    "synchronous_commit": "off",
     "wal_level": "minimal",  # a table filled in the transaction that emptied it, and a new index, need no log
     "max_wal_senders": "0",  # which that asks for
     "max_wal_size": "4GB",
