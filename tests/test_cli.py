@@ -113,6 +113,8 @@ BROKEN = {
     "a damaged header": ("results/r/run.json", "{", ("score", "--run", "r"), "run.json cannot be read"),
     "figures of nothing": (None, None, ("figures", "portability"), "say which results"),
     "an unknown figure": (None, None, ("figures", "pie", "--published"), "there is no study 'pie'"),
+    "a study that the papers do not print": (None, None, ("study", "roundtrip", "--published"), "the papers print no roundtrip"),
+    "a figure that there is not": (None, None, ("figures", "roundtrip", "--published"), "the papers print no roundtrip"),
     "a study to come": (None, None, ("study", "crossover", "--published"), "crossover is not built yet"),
     "a config that is not there": (None, None, ("run", "none.yaml"), "none.yaml: cannot be read"),
     "a config that is a list": ("c.yaml", "- a\n", ("run", "c.yaml"), "is not a mapping"),

@@ -247,11 +247,20 @@ def _results_options(command: Callable) -> Callable:
 @json_option
 def study(name: str, run: str | None, published: bool, is_json: bool) -> None:
     """Print a study table, or all of them, and store it with the run."""
-    from workbench.study import names
+    from workbench.study import studies
     from workbench.study import study as study_
 
-    for each in names(name):
-        print_table(study_(each, run, is_published=published), is_json)
+    if name != "all":
+        print_table(study_(name, run, is_published=published), is_json)
+        return
+    found = list(studies(run, is_published=published))
+    for each, table in found:
+        if isinstance(table, str):
+            click.echo(f"{each}: {table}", err=True)
+        else:
+            print_table(table, is_json)
+    if all(isinstance(table, str) for _, table in found):
+        sys.exit(2)
 
 
 @main.command()
