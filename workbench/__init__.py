@@ -17,6 +17,7 @@ _HOMES = {
     "import_predictions": "import_predictions",
     "prepare": "migrate",
     "generate": "generate",
+    "compare": "compare",
     "Limits": "backends",
     "score": "score",
     "explain": "score",

@@ -54,6 +54,15 @@ class ResultTable:
             return [()] * self.height
         return list(zip(*map(_from_arrow, self.arrow.columns, self.arrow.schema), strict=True))
 
+    def column_values(self) -> list:
+        """Per column its values: a polars series where all are of one kind, else a list."""
+        import polars as pl
+
+        return [
+            _from_arrow(column, field) if field.metadata == ENCODED else pl.Series(column)
+            for column, field in zip(self.arrow.columns, self.arrow.schema, strict=True)
+        ]
+
     def frame(self):
         """A polars frame to look at: mixed and exotic columns as text, repeated names numbered."""
         import polars as pl

@@ -19,10 +19,11 @@ from workbench.errors import BenchmarkError, ConfigError, ResultsError
 from workbench.execute import Executor, Statement
 from workbench.generate import store_questions
 from workbench.header import describe_run
-from workbench.metrics import bird_ex, first_difference, normalise
+from workbench.metrics import bird_ex, first_difference
 from workbench.progress import track
 from workbench.results import Run, content_hash, part_name
 from workbench.sqlite_source import database_hash
+from workbench.value_forms import normalise
 
 SCORE_VERSION = 1  # raise when the same results would be judged differently
 NO_GOLD = "the question has no gold query"
