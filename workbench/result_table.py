@@ -36,6 +36,10 @@ class ResultTable:
     def __init__(self, columns: Sequence[str], arrow: pa.Table, height: int):
         self.columns, self.arrow, self.height = tuple(columns), arrow, height
 
+    @property
+    def width(self) -> int:
+        return len(self.columns)
+
     @classmethod
     def from_rows(cls, columns: Sequence[str], rows: Sequence[Sequence]) -> "ResultTable":
         """Take over the driver's rows. TypeError for a value of a kind that no engine here gives."""
