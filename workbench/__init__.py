@@ -20,7 +20,7 @@ _HOMES = {
     "compare": "compare",
     "Limits": "backends",
     "score": "score",
-    "explain": "score",
+    "explain": "explain",
     "time_pairs": "timing",
     "study": "study",
     "accuracy": "study",

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from workbench.cli_options import chosen_engines, databases_option, print_table, read_benchmark_or_warn
+from workbench.cli_options import chosen_engines, databases_option, print_records, print_table, read_benchmark_or_warn
 from workbench.cli_plan import plan
 from workbench.errors import NotBuiltError, WorkbenchError
 
@@ -211,13 +211,13 @@ def score(
 ) -> None:
     """Execute and judge what a run holds; prints accuracy per model and engine."""
     from workbench.backends.base import Limits
+    from workbench.explain import explain as explain_
     from workbench.results import Run
-    from workbench.score import explain as explain_
     from workbench.score import score as score_
     from workbench.study import accuracy
 
     if explain is not None:
-        print_table(explain_(run, explain), is_json)
+        print_records(explain_(run, explain), is_json)
         return
     chosen = chosen_engines(engines)
     limits = Limits(seconds=seconds) if seconds else None

@@ -44,6 +44,11 @@ class OrderQueries:
     limit: int | None = None
     reason: str | None = None
 
+    def needed(self, height: int) -> list[str]:
+        """The queries to run for a gold of so many rows; a LIMIT that it does not fill cuts nothing."""
+        last = self.last if height >= (self.limit or 0) else None
+        return [sql for sql in (self.keyed, last, self.first) if sql is not None] if height else []
+
 
 @dataclass(frozen=True)
 class GoldOrder:
@@ -102,8 +107,9 @@ def gold_order(queries: OrderQueries, gold: ResultTable, run: Callable[[str], Re
     """
     if queries.reason is not None:
         return GoldOrder(reason=queries.reason)
-    if queries.keyed is None:
+    if queries.keyed is None or not gold.height:
         return GoldOrder(order_keys=[()] * gold.height)
+    needed = queries.needed(gold.height)
     table = run(queries.keyed)
     if isinstance(table, str):
         return GoldOrder(reason=f"the query for its sort keys: {table}")
@@ -112,8 +118,7 @@ def gold_order(queries: OrderQueries, gold: ResultTable, run: Callable[[str], Re
     rows, keys = _split(table, queries.keys)
     found, reasons = {}, []
     for name, query in (("boundary", queries.last), ("skipped", queries.first)):
-        is_whole = name == "boundary" and gold.height < (queries.limit or 0)
-        if query is None or is_whole or not gold.height:
+        if query not in needed:
             continue
         tied = run(query)
         if isinstance(tied, str):
@@ -141,9 +146,7 @@ def _numbers(keyed: _Keyed) -> range:
 def _same(one: str, other: str) -> str:
     """Equal keys: the same value, or numbers within the tolerance of which one is a float."""
     kinds = f"typeof({one}) || typeof({other}) IN ('realreal', 'realinteger', 'integerreal')"
-    return (
-        f"({one} IS {other} OR ({kinds} AND abs({one} - {other}) <= {TOLERANCE:.9f} * max(1.0, abs({one}), abs({other}))))"
-    )
+    return f"({one} IS {other} OR ({kinds} AND abs({one} - {other}) <= {TOLERANCE:.9f} * max(1.0, abs({one}), abs({other}))))"
 
 
 def _keyed(query: exp.Expr, columns: set[str]) -> _Keyed | None:
