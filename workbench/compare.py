@@ -157,19 +157,26 @@ class Comparison:
         """
         height = len(self.groups)
         ours = self.predicted.take(slice(height)) if is_prefix else self.predicted
-        cuts = {}
-        if at_start and len(self.first_rows.groups):
-            cuts[0] = [self.first_rows]
-        if at_end and len(self.last_rows.groups):
-            cuts.setdefault(int(self.groups[-1]), []).append(self.last_rows)
+        theirs, cuts = self.with_cuts(at_start, at_end)
         if len(ours.groups) < height or (len(ours.groups) > height and int(self.groups[-1]) not in cuts):
             return None
-        places = np.minimum(np.arange(len(ours.groups)), height - 1)
-        theirs = Side(self.gold.codes, self.groups)
-        for group, others in cuts.items():
-            for side in others:
-                theirs = _with_more(theirs, side, group, self.n_codes)
-        return self._search(Side(ours.codes, self.groups[places]), theirs, Rule(open_groups=frozenset(cuts)))
+        return self._search(Side(ours.codes, self.places(len(ours.groups))), theirs, Rule(open_groups=cuts))
+
+    def places(self, height: int) -> np.ndarray:
+        """The group in which each of so many predicted rows stands; all after gold's last stand in its group."""
+        return self.groups[np.minimum(np.arange(height), len(self.groups) - 1)]
+
+    def with_cuts(self, at_start: bool, at_end: bool) -> tuple[Side, frozenset[int]]:
+        """Gold's rows with those that could stand at its cuts, and the groups of these."""
+        cuts = []
+        if at_start and len(self.first_rows.groups):
+            cuts.append((0, self.first_rows))
+        if at_end and len(self.last_rows.groups):
+            cuts.append((int(self.groups[-1]), self.last_rows))
+        gold = Side(self.gold.codes, self.groups)
+        for group, others in cuts:
+            gold = _with_more(gold, others, group, self.n_codes)
+        return gold, frozenset(group for group, _ in cuts)
 
     def same_places_once(self, is_prefix: bool = False) -> tuple[int, ...] | None:
         """The mapping under which rows stand in gold's order up to ties, equal neighbours counting as one."""
@@ -183,7 +190,10 @@ class Comparison:
             for group, row in zip(self.groups.tolist(), ids[:height].tolist(), strict=True):
                 wanted[group].add(row)
             place, rows = 0, ids[height:].tolist()
-            for group in wanted:
+            for group in [
+                wanted[0],
+                *(after for before, after in pairwise(wanted) if before != after or len(after) > 1),
+            ]:
                 found = set()
                 while place < len(rows) and rows[place] in group:
                     found.add(rows[place])

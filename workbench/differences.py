@@ -4,6 +4,7 @@ In: a comparison that found no match. Out: "row 3, column 2: 41 vs 42", predicte
 by gold's order. The same two tables give the same words whatever order an engine gave rows in, where order is free.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -62,27 +63,28 @@ def _first_in_order(comparison: Comparison, mapping: list[int | None]) -> str | 
     """The first predicted row that is not gold's at its place, nor one of those tied with it."""
     ours, theirs = comparison.tables
     columns = [(own, place) for own, place in enumerate(mapping) if place is not None]
-    ids = np.zeros(theirs.height + ours.height, np.int64)
+    gold, cuts = comparison.with_cuts(at_start=True, at_end=True)
+    ids = np.zeros(len(gold.groups) + ours.height, np.int64)
     for own, place in columns:
-        ids = numbered(
-            ids * comparison.n_codes + np.concatenate([comparison.gold.codes[own], comparison.predicted.codes[place]])
-        )
-    expected, found = ids[: theirs.height].tolist(), ids[theirs.height :].tolist()
-    start = 0
-    for end in [*(np.flatnonzero(np.diff(comparison.groups)) + 1).tolist(), theirs.height]:
-        left = list(range(start, end))
-        strange = []
-        for place in range(start, min(end, ours.height)):
-            like = next((own for own in left if expected[own] == found[place]), None)
-            left.remove(like) if like is not None else strange.append(place)
-        if strange:
-            return _row_difference(comparison, columns, strange[0], strange[0] if strange[0] in left else left[0])
-        start = end
-    if ours.height > theirs.height:
-        is_cut = len(comparison.last_rows.groups) > 0
-        why = "not tied with gold's last row" if is_cut else "one more than gold has"
-        return f"row {theirs.height + 1} is {why}: {show_least([ours.row(theirs.height)])}"
-    return None
+        ids = numbered(ids * comparison.n_codes + np.concatenate([gold.codes[own], comparison.predicted.codes[place]]))
+    left: dict[tuple[int, int], int] = Counter(zip(gold.groups.tolist(), ids.tolist(), strict=False))
+    strange = None
+    for place, key in enumerate(
+        zip(comparison.places(ours.height).tolist(), ids[len(gold.groups) :].tolist(), strict=True)
+    ):
+        if left[key] > 0:
+            left[key] -= 1
+        elif strange is None:
+            strange = place
+    if strange is None:
+        return None
+    if strange < theirs.height:
+        tied = np.flatnonzero(comparison.groups == comparison.groups[strange]).tolist()
+        group = int(comparison.groups[strange])
+        other = next((place for place in [strange, *tied] if left[group, int(ids[place])] > 0), strange)
+        return _row_difference(comparison, columns, strange, other)
+    why = "not tied with gold's last row" if int(comparison.groups[-1]) in cuts else "one more than gold has"
+    return f"row {strange + 1} is {why}: {show_least([ours.row(strange)])}"
 
 
 def _row_difference(comparison: Comparison, columns: list[tuple[int, int]], place: int, other: int) -> str:
