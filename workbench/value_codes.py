@@ -131,13 +131,18 @@ class _Codes:
         order = order[np.isfinite(values[order])]
         values, codes, is_whole = values[order], codes[order], order < len(exact)
         merged = np.arange(self.count)
-        for start, end in _clusters(values, is_whole):
-            if is_whole[start:end].sum() <= 1:
-                merged[codes[start:end]] = codes[start]
-            else:  # whole numbers that a float cannot tell apart: it is the one that it equals exactly, if any
-                known = {int(exact[order[i]]): codes[i] for i in range(start, end) if is_whole[i]}
-                for i in range(start, end):
-                    merged[codes[i]] = codes[i] if is_whole[i] else known.get(int(values[i]), codes[i])
+        starts, ends = _clusters(values, is_whole)
+        wholes_before = np.concatenate([[0], np.cumsum(is_whole)])
+        is_plain = wholes_before[ends] - wholes_before[starts] <= 1
+        lengths = (ends - starts)[is_plain]
+        first = np.repeat(starts[is_plain], lengths)
+        within = np.arange(len(first)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        merged[codes[first + within]] = codes[first]
+        # whole numbers that a float cannot tell apart: it is the one that it equals exactly, if any
+        for start, end in zip(starts[~is_plain].tolist(), ends[~is_plain].tolist(), strict=True):
+            known = {int(exact[order[i]]): codes[i] for i in range(start, end) if is_whole[i]}
+            for i in range(start, end):
+                merged[codes[i]] = codes[i] if is_whole[i] else known.get(int(values[i]), codes[i])
         return merged
 
 
@@ -145,8 +150,11 @@ def _numbers(table: dict, dtype: type) -> tuple[np.ndarray, np.ndarray]:
     return np.array(list(table), dtype), np.array(list(table.values()), np.int64)
 
 
-def _clusters(values: np.ndarray, is_whole: np.ndarray) -> list[tuple[int, int]]:
-    """Ranges of two or more sorted numbers that are all equal; several whole ones are in one only if their floats are."""
+def _clusters(values: np.ndarray, is_whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Starts and ends of ranges of sorted numbers that all count as equal, where there is more than one.
+
+    Several whole ones are in one range only if a float cannot tell them apart.
+    """
     found, pending = [], [(0, len(values), (TOLERANCE, *_FINER))]
     wholes = np.concatenate([[0], np.cumsum(is_whole)])
     while pending:
@@ -165,5 +173,5 @@ def _clusters(values: np.ndarray, is_whole: np.ndarray) -> list[tuple[int, int]]
         if not finer:
             is_cut[:] = False
         pending += [(start, end, finer) for start, end in zip(starts[is_cut], ends[is_cut], strict=True)]
-        found += zip(starts[~is_cut].tolist(), ends[~is_cut].tolist(), strict=True)
-    return found
+        found.append((starts[~is_cut], ends[~is_cut]))
+    return np.concatenate([starts for starts, _ in found]), np.concatenate([ends for _, ends in found])
