@@ -106,7 +106,10 @@ class Table:
         self.width = len(self.columns)
 
     def row(self, place: int, columns: Sequence[int] | None = None) -> tuple:
-        return tuple(self.columns[column][place] for column in (range(self.width) if columns is None else columns))
+        """One row's values, in their forms, to be shown."""
+        return tuple(
+            normal(self.columns[column][place]) for column in (range(self.width) if columns is None else columns)
+        )
 
 
 class Comparison:

@@ -5,7 +5,7 @@ by gold's order. The same two tables give the same words whatever order an engin
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -91,7 +91,7 @@ def _row_difference(comparison: Comparison, columns: list[tuple[int, int]], plac
     ours, theirs = comparison.tables
     for own, column in columns:
         if comparison.predicted.codes[column][place] != comparison.gold.codes[own][other]:
-            values = f"{show_value(ours.columns[column][place])} vs {show_value(theirs.columns[own][other])}"
+            values = f"{show_value(*ours.row(place, [column]))} vs {show_value(*theirs.row(other, [own]))}"
             tied = int((comparison.groups == comparison.groups[other]).sum())
             among = f", or another of the {tied} rows tied there" if tied > 1 else ""
             return f"row {place + 1}, column {own + 1}: {values}{among}"
@@ -106,14 +106,14 @@ def _without_match(comparison: Comparison, own: int) -> str:
     text = f"{_column(theirs, own)} has no match"
     lacking = np.flatnonzero(~np.isin(codes, closest))
     if len(lacking):
-        return f"{text}: {_least(theirs.columns[own], lacking)} is missing"
+        return f"{text}: {_least(theirs, own, lacking)} is missing"
     extra = np.flatnonzero(~np.isin(closest, codes))
     at = next(place for place, column in enumerate(comparison.predicted.codes) if column is closest)
-    return f"{text}: {_least(ours.columns[at], extra)} is not in it" if len(extra) else text
+    return f"{text}: {_least(ours, at, extra)} is not in it" if len(extra) else text
 
 
-def _least(values: Sequence, places: np.ndarray) -> str:
-    return show_least([(values[place],) for place in places.tolist()])[1:-1]
+def _least(table: Table, column: int, places: np.ndarray) -> str:
+    return show_least([table.row(place, [column]) for place in places.tolist()])[1:-1]
 
 
 def _rows_in_words(comparison: Comparison, mapping: list[int | None]) -> str:
