@@ -196,6 +196,28 @@ TABLES: dict[str, dict[str, tuple[type[pl.DataType], str]]] = {
         "interval": (_TEXT, "how the interval was made, and what it resamples"),
         "reason": (_TEXT, "why there is no portability"),
     },
+    "crossover": {
+        "run": _MODEL["run"],
+        "benchmark": (_TEXT, "name of the benchmark and split"),
+        "is_simulated": _MODEL["is_simulated"],
+        "metric": (_TEXT, "the score that is averaged"),
+        "engines": (_TEXT, "the engine set of the lower bound"),
+        "sql_models": (_INT, "prompted open-weight models with a size that were asked for SQL"),
+        "plan_models": (_INT, "the same, asked for plans"),
+        "sql_slope": (_REAL, "rise of SQL's lower bound with log10 of the parameters in billions"),
+        "sql_intercept": (_REAL, "SQL's lower bound at 1 billion parameters, on its line"),
+        "plan_slope": (_REAL, "the same of plans"),
+        "plan_intercept": (_REAL, "the same of plans"),
+        "crossing_b": (
+            _REAL,
+            "billions of parameters from which plans do at least as well; null where the lines do not cross",
+        ),
+        "low_b": (_REAL, "lower end of its 95 % interval over resampled models"),
+        "high_b": (_REAL, "upper end of that interval"),
+        "resamples": (_INT, "resamples drawn"),
+        "no_crossing": (_REAL, "share of them in which the lines do not cross"),
+        "reason": (_TEXT, "why there is no crossing or no interval"),
+    },
 }
 
 
@@ -217,6 +239,8 @@ def part_name(*words: str | None) -> str:
 
 def write_whole(path: Path, data: bytes, point: str | None = None) -> None:
     """Write a file so that it is there whole or not at all, also when the process or the machine dies."""
+    if path.exists() and not path.is_file():  # a device would be replaced
+        raise ResultsError("is a folder" if path.is_dir() else "is no file", where=path, hint="name a file")
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
