@@ -66,6 +66,7 @@ class Difference:
 
 def rate(verdicts: Sequence[bool], clusters: Sequence[str]) -> Rate:
     """A share with both of its intervals (95 %). clusters: the database of each verdict. ResultsError for none."""
+    _check_places(verdicts, clusters)
     low, high = wilson_interval(sum(verdicts), len(verdicts))
     number = len(set(clusters))
     ends = (None, None)
@@ -76,8 +77,7 @@ def rate(verdicts: Sequence[bool], clusters: Sequence[str]) -> Rate:
 
 def cluster_means(values: Sequence[float], clusters: Sequence[str], resamples: int = RESAMPLES) -> np.ndarray:
     """(resamples,): means of all values in databases drawn with replacement; in pairs drawn so where there is but one."""
-    if not values or len(values) != len(clusters):
-        raise ResultsError(f"{len(values)} values in {len(clusters)} places", where="bootstrap", hint="one place each")
+    _check_places(values, clusters)
     names, index = np.unique(np.asarray(clusters, dtype=object).astype(str), return_inverse=True)
     if names.size == 1:
         index = np.arange(len(values))
@@ -134,6 +134,11 @@ def holm(p_values: Mapping[str, float]) -> dict[str, float]:
         raise ResultsError("a p-value lies outside 0 to 1", where="Holm")
     adjusted = multipletests(list(p_values.values()), method="holm")[1]
     return dict(zip(p_values, map(float, adjusted), strict=True))
+
+
+def _check_places(values: Sequence, clusters: Sequence) -> None:
+    if not values or len(values) != len(clusters):
+        raise ResultsError(f"{len(values)} scores of {len(clusters)} places", where="rates", hint="a database for each")
 
 
 def _check_paired(first: Sequence, second: Sequence) -> None:
