@@ -72,6 +72,7 @@ def tables(draw, most_rows: int = 5) -> list[tuple]:
     return draw(st.lists(st.tuples(*[CELLS] * width), min_size=1, max_size=most_rows))
 
 
+@settings(deadline=None)
 @given(tables(9), st.randoms(use_true_random=False))
 def test_rows_and_columns_in_another_order_stay_equal(gold, chance: random.Random):
     places = chance.sample(range(len(gold[0])), len(gold[0]))
@@ -79,6 +80,7 @@ def test_rows_and_columns_in_another_order_stay_equal(gold, chance: random.Rando
     assert wb.compare(rows, gold).strict
 
 
+@settings(deadline=None)
 @given(tables(9), st.data())
 def test_a_changed_value_is_never_equal(gold, data):
     row, column = data.draw(st.integers(0, len(gold) - 1)), data.draw(st.integers(0, len(gold[0]) - 1))
@@ -99,7 +101,7 @@ def by_all_assignments(predicted, gold, is_match) -> bool:
     )
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 @given(tables(4), tables(4), st.randoms(use_true_random=False))
 def test_verdicts_are_those_of_trying_all_assignments(predicted, gold, chance: random.Random):
     if chance.random() < 0.8:  # else hardly a pair would be equal
@@ -111,7 +113,7 @@ def test_verdicts_are_those_of_trying_all_assignments(predicted, gold, chance: r
     assert wb.compare(predicted, gold, tolerate_duplicates=False).equal == verdict.strict
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 @given(tables(4), st.booleans(), st.randoms(use_true_random=False))
 def test_ordered_verdicts_are_those_of_trying_all_assignments(gold, is_fixed, chance: random.Random):
     keys = sorted((chance.randrange(3),) for _ in gold)
@@ -134,6 +136,7 @@ def test_ordered_verdicts_are_those_of_trying_all_assignments(gold, is_fixed, ch
     assert verdict.equal == (is_enough and by_all_assignments(predicted, gold, is_match)), verdict
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(-1e12, 1e12), min_size=1, max_size=8), st.randoms(use_true_random=False))
 def test_equal_codes_are_never_further_apart_than_the_tolerance(floats, chance: random.Random):
     values = [*floats, *(value * (1 + chance.uniform(-3e-9, 3e-9)) for value in floats), *map(round, floats)]

@@ -181,9 +181,8 @@ def generate(
     from workbench.config import ModelConfig, checked
     from workbench.generate import generate as generate_
 
-    if target == "plan":
-        raise NotBuiltError("the plan target is not built yet", hint="--target sql")
-    model = checked(ModelConfig, {"name": name, "provider": "openai" if base_url else "simulated"}, "--model")
+    about = {"name": name, "provider": "openai" if base_url else "simulated", "targets": [target]}
+    model = checked(ModelConfig, about, "--model")
     click.echo(
         generate_(
             run,

@@ -37,6 +37,7 @@ from workbench.plan_functions import union_type
 from workbench.schema import Schema, Table
 
 JOINS = ("inner", "left", "right", "full", "cross", "semi", "anti")
+MAX_DEPTH = 100  # operators between the last one and a table, subqueries included; gold plans have under 20
 MAX_COLUMNS = 4000  # of a join; SQLite gives 2000, and sub-pipelines joined with themselves would double without end
 SET_OPERATIONS = ("union", "intersect", "except")
 
@@ -418,6 +419,11 @@ class Plan:
     def __post_init__(self):
         if not self.root.fields:
             raise PlanError("schema_violation", "a plan without columns", hint="end it with a project or an aggregate")
+        level, depth = [self.root], 1
+        while level := [one for node in level for one in (*node.inputs, *_queries(node.expressions))]:
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise PlanError("unsupported", f"operators nested deeper than {MAX_DEPTH}")
         for column in self.root.outer_columns:
             raise PlanError("unknown_column", f"no column {column.text!r} in this or an outer query")
 

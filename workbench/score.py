@@ -28,8 +28,8 @@ from workbench.score_database import NO_GOLD, REFERENCE, Database, Scored
 def score(run: Run | str | Path, engines: Sequence[str] | None = None, limits: Limits | None = None) -> Scored:
     """Judge every generation of a run on every engine; an engine that is absent is named and its rows stay unjudged.
 
-    engines: those the predictions were written for, where not given. Predictions for one dialect only are run as written
-    on the other engines asked for.
+    engines: those the predictions were written for, where not given; all where there are plans only. Predictions for one
+    dialect only are run as written on the other engines asked for; of a plan, the SQL that it was compiled to for each.
     """
     run, limits = Run.open(run), limits or Limits()
     benchmark = benchmark_of(run)
@@ -38,12 +38,12 @@ def score(run: Run | str | Path, engines: Sequence[str] | None = None, limits: L
         generations = run.table("generations").join(
             questions.select("question_id"), on="question_id", how="semi", maintain_order="left"
         )
+        generations = generations.filter(pl.col("sample").fill_null(0) == 0)  # of several samples the first is judged
         if generations.is_empty():
             raise ResultsError(
                 "has no generations to score", where=run.path, hint="workbench import or workbench generate first"
             )
-        written = [name for name in sorted(generations["dialect"].drop_nulls().unique()) if name in BACKENDS]
-        engines = list(dict.fromkeys(engines or written))
+        engines = list(dict.fromkeys(engines or written_for(generations)))
         if not engines:
             raise ConfigError("its predictions are for no engine there is", hint=f"available: {', '.join(BACKENDS)}")
         for engine in engines:
@@ -101,6 +101,12 @@ def _batches(generations: pl.DataFrame, engines: list[str]) -> list[tuple[str, l
                 f"nothing in the run can be scored on {engine}", hint="its predictions are for other dialects"
             )
     return sorted(by_db.items())
+
+
+def written_for(generations: pl.DataFrame) -> list[str]:
+    """The engines whose dialects the generations are in; of plans alone, all."""
+    written = [name for name in sorted(generations["dialect"].drop_nulls().unique()) if name in BACKENDS]
+    return written or (list(BACKENDS) if "plan" in generations["target"] else [])
 
 
 def _gold_engine(engine: str, questions: pl.DataFrame) -> str:

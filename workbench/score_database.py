@@ -72,11 +72,26 @@ class Pair:
 
     @property
     def sql(self) -> str | None:
-        return self.generation["artefact"]
+        return predicted_sql(self.generation, self.engine)
 
     @property
     def golds(self) -> list[dict]:
         return [self.gold, self.own_gold] if self.own_gold is not self.gold else [self.gold]
+
+
+def predicted_sql(generation: dict, engine: str) -> str | None:
+    """What is run on an engine: the SQL as the model wrote it, or its plan's SQL; none where the artefact is not ok."""
+    if generation["parse_status"] != "ok":
+        return None
+    return generation[f"sql_{engine}"] if generation["target"] == "plan" else generation["artefact"]
+
+
+def why_no_sql(generation: dict, engine: str) -> str:
+    """In words, why a generation has nothing to run on an engine."""
+    if generation["parse_status"] != "ok":
+        return ": ".join(filter(None, (generation["parse_status"], generation["parse_message"])))
+    refusals = dict(line.split(": ", 1) for line in (generation["sql_refusals"] or "").splitlines())
+    return f"unsupported: {refusals.get(engine, 'no reason is stored')}"
 
 
 class Database:
@@ -135,7 +150,9 @@ class Database:
         gold, own = (self._gold_rows(each)[question_id] for each in (REFERENCE, self.gold_engines[engine]))
         found = self.classes[question_id]
         decided = [gold["input_hash"], own["input_hash"], *found]
-        return Pair(generation, engine, gold, own, found, self._hash(engine, generation["artefact"], *decided))
+        return Pair(
+            generation, engine, gold, own, found, self._hash(engine, predicted_sql(generation, engine), *decided)
+        )
 
     def _gold_rows(self, engine: str) -> dict[str, dict]:
         """The golds' rows of `executions` on one engine, by question id; those that are new are run and stored."""
@@ -269,7 +286,7 @@ class Database:
             is_ordered=pair.question_class.is_ordered,
             is_row_count_fixed=pair.question_class.is_row_count_fixed,
             order=orders.get(pair.question_id, GoldOrder()),
-            no_sql=pair.generation["parse_status"],
+            no_sql="" if pair.sql is not None else why_no_sql(pair.generation, pair.engine),
         )
         return judge.judge(found)
 
@@ -277,6 +294,8 @@ class Database:
         """What stands between this pair and a verdict, other than the two statements themselves."""
         if self.missing:
             return self.missing
+        if pair.generation["error"]:
+            return f"the model gave no answer: {pair.generation['error']}"
         if any(gold["sql"] is None for gold in pair.golds):
             return NO_GOLD
         for engine in (pair.engine, *(gold["engine"] for gold in pair.golds)):

@@ -44,6 +44,18 @@ def _published_portability() -> pl.DataFrame:
     return portability()
 
 
+def _crossover(run: Run) -> pl.DataFrame:
+    from workbench.crossover import crossover
+
+    return crossover(_portability(run))
+
+
+def _published_crossover() -> pl.DataFrame:
+    from workbench.crossover import crossover
+
+    return crossover(_published_portability())
+
+
 def _roundtrip(run: Run) -> pl.DataFrame:
     from workbench.plan_roundtrip import fidelity
 
@@ -55,9 +67,10 @@ def _roundtrip(run: Run) -> pl.DataFrame:
 
 STUDIES = {
     "portability": Study("portability", _portability, _published_portability),
+    "crossover": Study("crossover", _crossover, _published_crossover),
     "roundtrip": Study("fidelity", _roundtrip),
 }
-PLANNED = ("crossover", "errors", "features", "meta", "classifier", "agreement", "tokens", "efficiency", "structure")
+PLANNED = ("errors", "features", "meta", "classifier", "agreement", "tokens", "efficiency", "structure")
 
 
 def study(name: str, run: Run | str | Path | None = None, *, is_published: bool = False) -> pl.DataFrame:
