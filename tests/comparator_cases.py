@@ -98,6 +98,8 @@ VALUES = {
     "bytes are not text": Case([(b"a",)], [("a",)], False, "bytes only equal bytes"),
     "uuid": Case([(UUID(int=1),)], [("00000000-0000-0000-0000-000000000001",)], True, "SQLite keeps it as text"),
     "array": Case([([1, 2],)], [((1, 2),)], True, "lists and tuples are one array"),
+    "map": Case([({"a": [1.5], "b": 2},)], [({"b": 2, "a": [1.5]},)], True, "maps have no order"),
+    "another map": Case([({"a": 1},)], [({"a": 2},)], False, "another value"),
     "floats too dense to tell apart": Case(
         [(1.7e9 + second,) for second in range(5)], [(1.7e9 + second,) for second in range(5)], True,
         "each equals itself, though neighbours are within 1e-9",

@@ -2,10 +2,12 @@
 
 import json
 import sqlite3
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
 
+from workbench import judge
 from workbench.backends.base import Execution, Limits
 from workbench.benchmarks import read_benchmark
 from workbench.errors import ConfigError, ResultsError
@@ -189,6 +191,21 @@ def test_explain_lays_a_pair_open(run):
     assert (row["columns"], row["ties"]) == ("name (1) <- name (1)", None)
     with pytest.raises(ResultsError, match="has no question 'x'"):
         explain(run, "x")
+
+
+def test_a_bad_pair_does_not_stop_the_run(run, monkeypatch):
+    def judge_or_fail(pair):
+        if pair.gold_sql == GOLDS["wrong"]:
+            raise ZeroDivisionError("a fault of ours")
+        return judge.judge(pair)
+
+    monkeypatch.setattr("workbench.score_database.judge", SimpleNamespace(**vars(judge) | {"judge": judge_or_fail}))
+    assert score(run, ["sqlite"]).not_judged == 1
+    row = _rows(run).filter(question_id="wrong").row(0, named=True)
+    assert (row["outcome"], row["df_match"], row["bird_ex"]) == ("not_judged", None, None)
+    assert row["reason"] == "the pair could not be compared: ZeroDivisionError: a fault of ours"
+    monkeypatch.setattr("workbench.score_database.judge", judge)
+    assert score(run, ["sqlite"]).judged == 1
 
 
 def test_a_run_without_generations_says_what_to_do(root, folder):

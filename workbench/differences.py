@@ -41,7 +41,8 @@ def _column(gold: Table, place: int) -> str:
 def _closest_columns(comparison: Comparison) -> tuple[list[int | None], list[int]]:
     """Per gold column the predicted one to show it with, and the gold columns of which no other has the values."""
     ours, theirs = (
-        [set(np.unique(column).tolist()) for column in side.codes] for side in (comparison.predicted, comparison.gold)
+        [_present(column, comparison.n_codes) for column in side.codes]
+        for side in (comparison.predicted, comparison.gold)
     )
     mapping: list[int | None] = [None] * len(theirs)
 
@@ -51,12 +52,19 @@ def _closest_columns(comparison: Comparison) -> tuple[list[int | None], list[int
             if mapping[own] is None and free:
                 mapping[own] = own if own in free else free[0]
 
-    give(lambda own, place: ours[place] == theirs[own])
+    give(lambda own, place: np.array_equal(ours[place], theirs[own]))
     unmatched = [own for own, place in enumerate(mapping) if place is None]
-    give(lambda own, place: len(ours[place] & theirs[own]) * 2 > len(theirs[own]))
+    give(lambda own, place: 2 * int((ours[place] & theirs[own]).sum()) > int(theirs[own].sum()))
     give(lambda own, place: own == place)
     give(lambda own, place: True)
     return mapping, unmatched
+
+
+def _present(column: np.ndarray, n_codes: int) -> np.ndarray:
+    """Which codes a column has."""
+    found = np.zeros(n_codes, bool)
+    found[column] = True
+    return found
 
 
 def _first_in_order(comparison: Comparison, mapping: list[int | None]) -> str | None:

@@ -77,6 +77,8 @@ def order_queries(sql: str, columns: Collection[str] = ()) -> OrderQueries:
         keyed = _keyed(tree, {name.lower() for name in columns})
     except WorkbenchError as fault:
         return OrderQueries(reason=str(fault))
+    except RecursionError:
+        return OrderQueries(reason="a query nested too deep")
     if keyed is None:
         if tree.args.get("limit") is not None:
             return OrderQueries(reason="LIMIT without ORDER BY, so that any row could stand there")

@@ -288,7 +288,10 @@ class Database:
             order=orders.get(pair.question_id, GoldOrder()),
             no_sql="" if pair.sql is not None else why_no_sql(pair.generation, pair.engine),
         )
-        return judge.judge(found)
+        try:
+            return judge.judge(found)
+        except Exception as fault:  # noqa: BLE001 a bad pair never stops the run: it says so in its row
+            return judge.unjudged("not_judged", f"the pair could not be compared: {type(fault).__name__}: {fault}")
 
     def _why_not_judged(self, pair: Pair) -> str | None:
         """What stands between this pair and a verdict, other than the two statements themselves."""

@@ -1,6 +1,7 @@
 """One spelling for values that engines return as different Python types: the table of cross-engine differences.
 
-In: a value as a driver gives it. Out: the same value as None, int, float, str, bytes, or a tuple of these. What the
+In: a value as a driver gives it. Out: the same value as None, int, float, str, bytes,
+or a tuple or set of these. What the
 table does not name stays as it is: text is never read as a number, NULL never as zero or an empty text.
 """
 
@@ -48,6 +49,10 @@ def _array(value: Sequence) -> tuple:
     return tuple(map(normal, value))
 
 
+def _map(value: dict) -> frozenset:
+    return frozenset((normal(key), normal(item)) for key, item in value.items())
+
+
 # type -> (its form, why engines differ there)
 FORMS: dict[type, tuple[Callable, str]] = {
     bool: (int, "SQLite and MySQL have no truth values and give 0 and 1; PostgreSQL and DuckDB give true and false"),
@@ -63,6 +68,7 @@ FORMS: dict[type, tuple[Callable, str]] = {
     bytearray: (bytes, "drivers give blobs as bytes, bytearray or memoryview"),
     memoryview: (bytes, "drivers give blobs as bytes, bytearray or memoryview"),
     list: (_array, "arrays of PostgreSQL, DuckDB and ClickHouse come as lists or tuples"),
+    dict: (_map, "maps of DuckDB and ClickHouse have no order"),
     tuple: (_array, "arrays of PostgreSQL, DuckDB and ClickHouse come as lists or tuples"),
 }
 _KNOWN: dict[type, Callable | None] = {}  # type -> form, also of subclasses
