@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workbench as wb
-from workbench import value_codes
+from workbench import map_columns, value_codes
 from workbench.compare import tie_groups
 from workbench.errors import ResultsError
 from workbench.result_table import ResultTable
@@ -37,6 +37,7 @@ def test_the_table_is_as_large_as_it_should_be():
 def test_large_tables_are_coded_alike(case, monkeypatch):
     """The way of large tables, forced upon small ones."""
     monkeypatch.setattr(value_codes, "SMALL", 0)
+    monkeypatch.setattr(map_columns, "MANY", 0)
     test_case(case)
 
 

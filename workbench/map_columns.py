@@ -13,6 +13,7 @@ import pyarrow as pa
 
 MAX_TRIES = 3000  # of one column each; ordinary tables need one a column
 MAX_CELLS = 300_000_000  # looked at in a search; large tables get fewer tries, but at least 5 a column
+MANY = 5000  # keys that are numbered faster by hashing
 
 
 @dataclass
@@ -141,8 +142,11 @@ class ColumnSearch:
 
 
 def numbered(keys: np.ndarray) -> np.ndarray:
-    """Small numbers for equal keys, by hashing; pyarrow.array(keys) would import pandas first."""
+    """Small numbers for equal keys: by sorting, and where they are many by hashing."""
+    if len(keys) < MANY:
+        return np.unique(keys, return_inverse=True)[1]
     keys = np.ascontiguousarray(keys, np.int64)
+    # pyarrow.array(keys) would import pandas first
     indices = pa.Array.from_buffers(pa.int64(), len(keys), [None, pa.py_buffer(keys)]).dictionary_encode().indices
     return np.frombuffer(indices.buffers()[1], np.int32, len(keys)).astype(np.int64)
 

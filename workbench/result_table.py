@@ -27,6 +27,7 @@ NATIVE = {
     timedelta: pa.duration("us"),
 }
 ENCODED = {b"encoding": b"workbench-1"}  # field metadata of a column whose values carry their kind
+LONG = 1000  # rows from which a series is made faster than a list
 ROWS = b"workbench.rows"  # schema metadata: a result may have rows without columns
 
 
@@ -59,11 +60,11 @@ class ResultTable:
         return list(zip(*map(_from_arrow, self.arrow.columns, self.arrow.schema), strict=True))
 
     def column_values(self) -> list:
-        """Per column its values: a polars series where all are of one kind, else a list."""
+        """Per column its values: of a long one whose values are of one kind a polars series, else a list."""
         import polars as pl
 
         return [
-            _from_arrow(column, field) if field.metadata == ENCODED else pl.Series(column)
+            _from_arrow(column, field) if field.metadata == ENCODED or self.height < LONG else pl.Series(column)
             for column, field in zip(self.arrow.columns, self.arrow.schema, strict=True)
         ]
 

@@ -237,8 +237,9 @@ class Database:
         asked: dict[str, tuple[OrderQueries, ResultTable]] = {}
         for pair in pairs:
             gold = golds.get((REFERENCE, pair.question_id))
-            if pair.question_class.is_ordered and gold is not None and gold.status == "ok":
-                asked.setdefault(pair.question_id, (order_queries(pair.gold["sql"], self._column_names()), gold.table))
+            is_asked = pair.question_class.is_ordered and gold is not None and gold.status == "ok"
+            if is_asked and pair.question_id not in asked:
+                asked[pair.question_id] = order_queries(pair.gold["sql"], self._column_names()), gold.table
         statements = [
             Statement(REFERENCE, self.db_id, self.path, sql, tag=sql)
             for queries, table in asked.values()
