@@ -171,6 +171,10 @@ TABLES: dict[str, dict[str, tuple[type[pl.DataType], str]]] = {
         "reward_schema": (_REAL, "1.5 where a wrong prediction names only tables and columns that gold names"),
         "reward_efficiency": (_REAL, "time_ratio of a right prediction; 0 where not timed"),
         "metrics_reason": (_TEXT, "why metrics of the pair are null"),
+        "test_suite": (
+            _FLAG,
+            "the test-suite rule on SQLite: right on the database and on made-up instances; null where not asked for",
+        ),
         "outcome": (_TEXT, "judged | prediction_failed | gold_failed | gold_timeout | not_judged"),
         "reason": (_TEXT, "DF-Match's verdict in words, and how it was reached"),
         "predicted_status": (_TEXT, "outcome of running the prediction"),

@@ -25,11 +25,17 @@ from workbench.results import Run, part_name
 from workbench.score_database import NO_GOLD, REFERENCE, Database, Scored
 
 
-def score(run: Run | str | Path, engines: Sequence[str] | None = None, limits: Limits | None = None) -> Scored:
+def score(
+    run: Run | str | Path,
+    engines: Sequence[str] | None = None,
+    limits: Limits | None = None,
+    instances: int = 0,
+) -> Scored:
     """Judge every generation of a run on every engine; an engine that is absent is named and its rows stay unjudged.
 
     engines: those the predictions were written for, where not given; all where there are plans only. Predictions for one
     dialect only are run as written on the other engines asked for; of a plan, the SQL that it was compiled to for each.
+    instances: more of each database, made up, on which predictions on SQLite are judged too (column test_suite).
     """
     run, limits = Run.open(run), limits or Limits()
     benchmark = benchmark_of(run)
@@ -57,7 +63,7 @@ def score(run: Run | str | Path, engines: Sequence[str] | None = None, limits: L
             batches = _batches(generations, engines)
             for db_id, groups in track(batches, len(batches), "scoring"):
                 asked = questions.filter(pl.col("db_id") == db_id)
-                Database(run, executor, limits, benchmark, db_id, asked, gold_engines).score(groups, done)
+                Database(run, executor, limits, benchmark, db_id, asked, gold_engines, instances).score(groups, done)
             done.unstored = executor.unstored
     return done
 

@@ -17,6 +17,7 @@ from workbench.benchmarks import Benchmark
 from workbench.errors import BenchmarkError
 from workbench.execute import Executor, Statement
 from workbench.gold_order import GoldOrder, OrderQueries, gold_order, order_queries
+from workbench.instances import make_instances, suite_verdicts
 from workbench.question_labels import QuestionClass, question_class
 from workbench.result_table import ResultTable
 from workbench.results import Run, content_hash, part_name
@@ -106,7 +107,10 @@ class Database:
         db_id: str,
         asked: pl.DataFrame,
         gold_engines: dict[str, str],
+        instances: int = 0,
     ):
+        """instances: how many more of the database a prediction on SQLite must be right on for `test_suite`."""
+        self.instances = instances
         self.run, self.executor, self.limits, self.db_id, self.gold_engines = run, executor, limits, db_id, gold_engines
         self.questions = {row["question_id"]: row for row in asked.iter_rows(named=True)}
         self.classes = {question_id: question_class(row) for question_id, row in self.questions.items()}
@@ -150,6 +154,7 @@ class Database:
         gold, own = (self._gold_rows(each)[question_id] for each in (REFERENCE, self.gold_engines[engine]))
         found = self.classes[question_id]
         decided = [gold["input_hash"], own["input_hash"], *found]
+        decided += [self.instances] if self.instances and engine == REFERENCE else []
         return Pair(
             generation, engine, gold, own, found, self._hash(engine, predicted_sql(generation, engine), *decided)
         )
@@ -207,6 +212,7 @@ class Database:
         """Judge pairs as the results of their predictions come in; those that need no run or cannot be run come last."""
         golds = self._gold_results(todo.values())
         orders = self._orders(todo.values(), golds)
+        suites = self._suites(todo, golds)
         statements = [
             Statement(pair.engine, self.db_id, self.path, pair.sql, tag=key)
             for key, pair in todo.items()
@@ -215,9 +221,10 @@ class Database:
         left = dict(todo)
         for statement, execution in self.executor.run_many(statements):
             pair = left.pop(statement.tag)
-            yield statement.tag, pair, execution, self._judge(pair, execution, golds, orders)
+            verdict = self._judge(pair, execution, golds, orders)
+            yield statement.tag, pair, execution, verdict | {"test_suite": suites.get(statement.tag)}
         for key, pair in left.items():
-            yield key, pair, None, self._judge(pair, None, golds, orders)
+            yield key, pair, None, self._judge(pair, None, golds, orders) | {"test_suite": suites.get(key)}
 
     def _gold_results(self, pairs: Iterable[Pair]) -> dict[tuple[str, str], Execution]:
         """The golds' results by engine and question id, from the cache as a rule; those that failed are not run again."""
@@ -254,6 +261,18 @@ class Database:
             return found.table if found.status == "ok" else f"{found.status}: {found.message}"
 
         return {question_id: gold_order(queries, table, run) for question_id, (queries, table) in asked.items()}
+
+    def _suites(self, todo: dict[tuple, Pair], golds: dict[tuple[str, str], Execution]) -> dict[tuple, bool]:
+        """The test-suite verdicts on SQLite, where instances are asked for; a prediction without SQL is wrong."""
+        pairs = {key: pair for key, pair in todo.items() if pair.engine == REFERENCE and pair.gold["status"] == "ok"}
+        if not self.instances or not pairs or REFERENCE in self.executor.unavailable:
+            return {}
+        known = [row["gold_sql"] for row in self.questions.values() if row["gold_sql"] is not None]
+        paths = [self.path, *make_instances(self.path, known, self.instances)]
+        asked = {key: (pair.sql, pair.gold["sql"]) for key, pair in pairs.items() if pair.sql is not None}
+        return dict.fromkeys(pairs.keys() - asked.keys(), False) | suite_verdicts(
+            self.executor, self.db_id, paths, asked
+        )
 
     def _column_names(self) -> set[str]:
         if self.columns is None:
