@@ -1,7 +1,6 @@
 """What kind of error a wrong prediction is: the plans paper's six categories (appendix D), HES-SQL's eight types (table 5).
 
-In: gold, prediction, schema and the outcome of the run; or the scores table. Out: an `ErrorKind` with its evidence; or study
-tables. Only errors already found are sorted: nothing here says whether a prediction is right. Both queries are read on
+In: gold, prediction, schema and the outcome of the run. Out: an `ErrorKind` with its evidence. Only errors already found are sorted: nothing here says whether a prediction is right. Both queries are read on
 SQLite's grammar, as in the paper: a plan is compared as the SQL it compiles to.
 """
 
@@ -17,12 +16,11 @@ from workbench.schema import Schema
 RULES_VERSION = 1  # raise when the same pair would be sorted otherwise
 STRUCTURAL = ("subquery", "clause", "operator")  # HES-SQL's two classes; the other five types are semantic
 SCHEMA_LINKING_TYPES = ("table", "attribute")  # HES-SQL, figure 1
-WRONG = ("judged", "prediction_failed")  # outcomes that can be a model's error; a gold that fails is none
 
 
 @dataclass(frozen=True)
 class ErrorKind:
-    """category: of CATEGORIES. error_type: of ERROR_TYPES, null where none fits. evidence: a sentence.
+    """category: of labels.CATEGORIES. error_type: of labels.ERROR_TYPES, null where none fits. evidence: a sentence.
 
     confidence: high (all that was found is of one category) | medium (faults of several) | low (nothing was found). The
     second ones name the first further fault of another category or type, or are null.
