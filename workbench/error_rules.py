@@ -26,15 +26,18 @@ from workbench.faults_in_order import (
     level_of_groups,
     needless_limit,
     ordering,
+    ties,
 )
 from workbench.faults_in_outputs import computed_output, counted_columns, counted_table, shown_columns
 from workbench.faults_in_tables import (
     bridge_table,
+    foreign_join,
     joined_columns,
     level_of_sets,
     missing_table,
     needless_table,
     outer_joins,
+    repeated_table,
     set_operations,
     shape_of_subqueries,
 )
@@ -66,7 +69,9 @@ RULES = (
     extreme_form,
     grouping,
     ordering,
+    foreign_join,
     needless_table,
+    repeated_table,
     first_of_several,
     outer_joins,
     null_tests,
@@ -83,4 +88,4 @@ def compare(gold_sql: str, predicted_sql: str, schema: Schema) -> list[Finding]:
     as_written = read_query(gold_sql, schema)
     same = same_columns(as_written, schema)
     pair = Pair(read_query(gold_sql, schema, same), read_query(predicted_sql, schema, same), schema, as_written)
-    return [found for rule in RULES for found in rule(pair)]
+    return [found for rule in RULES for found in rule(pair)] or list(ties(pair))

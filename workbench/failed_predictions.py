@@ -16,11 +16,11 @@ from workbench.schema import Schema
 RAN = ("ok", "timeout", "too_large", "crashed")  # what these say of a query is in its parts, if anywhere
 # What a text that does not parse stumbles over, the first that is found: type, pattern
 _FOREIGN = (
-    ("clause", r"^\s*```|^\s*(?!select\b|with\b|values\b|\()\w"),
+    ("clause", r"```|^\s*select\s+select\b|^\s*(?!select\b|with\b|values\b|\()\w"),
     ("operator", r"[<>=]\s*(any|all|some)\s*\(|\bilike\b|\bsimilar\s+to\b|\bdiv\b|<=>|\s~\*?\s|\brlike\b"),
     (
         "function",
-        r"::|\bextract\s*\(|\binterval\b|\bsubstring\s*\([^()]*\bfrom\b|\bconvert\s*\(|\bcast\s*\(|\bdate\s+'|\btrim\s*\(\s*(both|leading|trailing)\b|\bwithin\s+group\b|\bseparator\b|\bdate_(add|sub)\s*\(",
+        r"::|\bextract\s*\(|\binterval\b|\bsubstring\s*\([^()]*\bfrom\b|\bconvert\s*\(|\bdate\s+'|\btrim\s*\(\s*(both|leading|trailing)\b|\bwithin\s+group\b|\bseparator\b|\bdate_(add|sub)\s*\(",
     ),
 )
 _NO_FUNCTION = r"no (such )?function|unknown function|function \S+ (does not exist|is not allowed|is unknown)|FUNCTION \S+ does not exist|wrong number of arguments|no function matches|not unique"  # fmt: skip

@@ -13,10 +13,12 @@ from workbench.query_pair import (
     Pair,
     column_fault,
     is_extreme,
+    is_extreme_filter,
     keys_to,
+    listed,
     owner,
 )
-from workbench.query_parts import Condition, plain
+from workbench.query_parts import Condition, Query, plain
 
 
 def letter_case(pair: Pair) -> Iterator[Finding]:
@@ -51,7 +53,13 @@ def having_as_where(pair: Pair) -> Iterator[Finding]:
 
 def moved_condition(pair: Pair) -> Iterator[Finding]:
     """A test inside a ratio's CASE for one on all its rows: another denominator."""
-    if not any("/" in value.operators for value in (*pair.gold.outputs, *pair.predicted.outputs)):
+    if not all(any("/" in value.operators for value in query.outputs) for query in (pair.gold, pair.predicted)):
+        return
+    keys = [{one.key for part in query.walk() for one in part.conditions} for query in (pair.gold, pair.predicted)]
+    below = [_denominator(query) for query in (pair.gold, pair.predicted)]
+    if keys[0] == keys[1] and below[0] != below[1]:
+        evidence = f"gold divides by the rows of {listed(below[0])}, the prediction by those of {listed(below[1])}"
+        yield Finding(FILTERING, "condition", f"{evidence}: another denominator")
         return
     places = [{one.key: one.place for one in query.conditions} for query in (pair.gold, pair.predicted)]
     for one in pair.gold.conditions:
@@ -59,6 +67,12 @@ def moved_condition(pair: Pair) -> Iterator[Finding]:
         if there is not None and (here == "output") != (there == "output"):
             evidence = f"gold tests {one.text} in {here}, the prediction in {there}: the ratio has another denominator"
             yield Finding(FILTERING, "condition", evidence)
+
+
+def _denominator(query: Query) -> list[str]:
+    """The tests that the rows of a ratio pass: those of the subqueries it is made of, where there are any."""
+    parts = [part for part in query.nested if any(value.aggregates for value in part.outputs)] or [query]
+    return sorted({one.text for part in parts for one in part.conditions if one.place != "output"})
 
 
 def missing_subquery(pair: Pair) -> Iterator[Finding]:
@@ -83,8 +97,7 @@ def is_negative(one: Condition) -> bool:
 
 def conditions(pair: Pair) -> Iterator[Finding]:
     """Tests that only one query has, paired by what they have in common."""
-    missing = [one for one in pair.missing if not (one.query is not None and one.op == "=" and is_extreme(one.query))]
-    needless = [one for one in pair.needless if not (one.query is not None and one.op == "=" and is_extreme(one.query))]
+    missing, needless = ([one for one in side if not is_extreme_filter(one)] for side in (pair.missing, pair.needless))
     if "except" in pair.gold.kinds + pair.predicted.kinds and any(
         is_negative(one) and one.query for one in missing + needless
     ):
@@ -97,14 +110,13 @@ def conditions(pair: Pair) -> Iterator[Finding]:
         else:
             yield from compared_conditions(one, other, pair)
     for one, other in late:
-        if one is not None and one.place == "having":
-            yield Finding(AGGREGATION, "clause", f"gold tests {one.text} in having, the prediction does not")
-        elif other is not None and other.place == "having":
-            yield Finding(AGGREGATION, "clause", f"the prediction tests {other.text} in having, gold does not")
-        elif one is not None:
-            yield Finding(FILTERING, "condition", f"gold filters {one.text}, the prediction does not")
-        elif not (other.op == "is not" and other.value == "null"):
-            yield Finding(FILTERING, "condition", f"the prediction filters {other.text}, gold does not")
+        who, rest, only = (
+            ("gold", "the prediction does not", one) if one else ("the prediction", "gold does not", other)
+        )
+        if only.place == "having":
+            yield Finding(AGGREGATION, "clause", f"{who} tests {only.text} in having, {rest}")
+        elif not _is_null_test(only):  # those are less: null_tests
+            yield Finding(FILTERING, "condition", f"{who} filters {only.text}, {rest}")
 
 
 def _paired(
@@ -220,7 +232,14 @@ def first_of_several(pair: Pair) -> Iterator[Finding]:
 
 
 def null_tests(pair: Pair) -> Iterator[Finding]:
-    """IS NOT NULL where gold keeps NULLs."""
-    for one in pair.needless:
-        if one.op == "is not" and one.value == "null":
-            yield Finding(FILTERING, "condition", f"the prediction filters {one.text}, gold does not")
+    """IS NOT NULL in one query alone."""
+    for who, other, side in (
+        ("gold", "the prediction does not", pair.missing),
+        ("the prediction", "gold does not", pair.needless),
+    ):
+        for one in filter(_is_null_test, side):
+            yield Finding(FILTERING, "condition", f"{who} filters {one.text}, {other}")
+
+
+def _is_null_test(one: Condition) -> bool:
+    return one.op == "is not" and one.value == "null"

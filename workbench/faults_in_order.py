@@ -144,3 +144,9 @@ def ordering(pair: Pair) -> Iterator[Finding]:
             yield Finding(LINKING, "attribute", evidence)
             return
     yield Finding(ORDERING, "clause", evidence)
+
+
+def ties(pair: Pair) -> Iterator[Finding]:
+    """Where nothing else differs: another one of the rows that tie at gold's cut."""
+    if pair.gold.order and pair.gold.limit:
+        yield Finding(ORDERING, "clause", f"nothing differs but who comes first by {order_text(pair.gold)} among ties")

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from workbench.query_pair import FILTERING, LINKING, Finding, Pair, is_read, keys_to, listed, owner
+from workbench.query_parts import same_columns
+from workbench.schema import Schema
 
 
 def level_of_sets(pair: Pair) -> Iterator[Finding]:
@@ -83,6 +85,36 @@ def joined_columns(pair: Pair) -> Iterator[Finding]:
             if {owner(column) for column in other} == tables:
                 evidence = f"gold joins by {' = '.join(sorted(join))}, the prediction by {' = '.join(sorted(other))}"
                 yield Finding(FILTERING, "attribute", evidence)
+
+
+def foreign_join(pair: Pair) -> Iterator[Finding]:
+    """Two columns joined that hold different things: no key of each other, and not joined by gold."""
+    same = same_columns(pair.as_written, pair.schema)
+    joined = {frozenset(same.get(c, c) for c in join) for part in pair.as_written.walk() for join in part.joins}
+    for part in pair.predicted.walk():
+        for join in part.joins:
+            names = frozenset(same.get(column, column) for column in join)
+            if len(names) == 2 and names not in joined and not _is_key(join, pair.schema):
+                yield Finding(FILTERING, "table", f"the prediction joins by {' = '.join(sorted(join))}, gold does not")
+
+
+def _is_key(join: frozenset[str], schema: Schema) -> bool:
+    for table in schema.tables:
+        for key in table.foreign_keys:
+            for one, other in zip(key.columns, key.target_columns, strict=False):
+                if join == {f"{table.name}.{one}".lower(), f"{key.target_table}.{other}".lower()}:
+                    return True
+    return False
+
+
+def repeated_table(pair: Pair) -> Iterator[Finding]:
+    """A table that gold joins twice, in two roles, and the prediction once."""
+    sides = [Counter(query.tables) for query in (pair.gold, pair.predicted)]
+    for name in sorted(sides[0]):
+        if not pair.gold.kinds and 0 < sides[1][name] < sides[0][name]:
+            yield Finding(
+                FILTERING, "table", f"gold reads {name} {sides[0][name]} times, the prediction {sides[1][name]}"
+            )
 
 
 def needless_table(pair: Pair) -> Iterator[Finding]:

@@ -30,7 +30,7 @@ class Pair:
     def __init__(self, gold: Query, predicted: Query, schema: Schema, as_written: Query | None = None):
         """as_written: gold with every column under its own name, where `gold` calls equal ones alike."""
         self.gold, self.predicted, self.schema, self.as_written = gold, predicted, schema, as_written or gold
-        self.missing, self.needless = _unmatched(gold.conditions, predicted.conditions)
+        self.missing, self.needless = _unmatched(_pool(gold), _pool(predicted))
         self.outputs_missing, self.outputs_needless = _without(gold.outputs, predicted.outputs)
         tables = [Counter(_tables(query)) for query in (gold, predicted)]
         self.tables_missing = sorted(set(tables[0]) - set(tables[1]))
@@ -48,6 +48,11 @@ class Pair:
         fixed |= {value.text for value in gold.groups}
         names = {text.rpartition(".")[2] for text in fixed}
         return table is not None and bool(table.primary_key) and {one.lower() for one in table.primary_key} <= names
+
+
+def _pool(query: Query) -> list[Condition]:
+    """A query's tests, with those of the subqueries that its outputs compute with."""
+    return [*query.conditions, *(one for part in query.nested for one in _pool(part))]
 
 
 def _unmatched(gold: list[Condition], predicted: list[Condition]) -> tuple[list[Condition], list[Condition]]:
@@ -77,8 +82,17 @@ def is_extreme(query: Query | None) -> bool:
     return bool(query.limit and query.order) or any({"max", "min"} & set(one.aggregates) for one in query.outputs)
 
 
+RANKS = frozenset({"rank", "dense_rank", "row_number"})
+
+
+def is_extreme_filter(one: Condition) -> bool:
+    """Whether a test keeps the rows at an extreme: = over a maximum, or a rank."""
+    is_rank = bool(RANKS & set(one.subject.aggregates))
+    return is_rank or (one.op in ("=", "in") and is_extreme(one.query))
+
+
 def extreme_filters(query: Query) -> list[Condition]:
-    return [one for one in query.conditions if one.op in ("=", "in") and is_extreme(one.query)]
+    return [one for one in query.conditions if is_extreme_filter(one)]
 
 
 def listed(values) -> str:

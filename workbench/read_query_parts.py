@@ -227,10 +227,11 @@ class _Reader:
         if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
             inner = self.read(node.this, scopes, named)
             query.nested.append(inner)
-            return Value(f"({inner.text})")
+            shown = inner.outputs[:1]
+            return replace(combined(f"({inner.text})", shown), operators=(), numbers=())
         if isinstance(node, exp.Cast):
-            inner, to = read(node.this), node.to.sql("sqlite").lower()
-            is_real = any(word in to for word in ("real", "floa", "doub", "dec", "num"))
+            inner, to = read(node.this), str(node.to.meta.get("written") or node.to).lower()
+            is_real = any(word in to for word in ("real", "floa", "doub"))  # DECIMAL keeps whole numbers whole
             return combined(f"cast({inner.text} as {to})", [inner], scalars=("cast",), is_real=is_real)
         if type(node) in ARITHMETIC:
             parts = [read(node.this), read(node.expression)]
@@ -241,6 +242,10 @@ class _Reader:
             )
             sign = ARITHMETIC[type(node)]
             return combined("(" + f" {sign} ".join(texts) + ")", parts, operators=(sign,))
+        if isinstance(node, exp.Filter):
+            inner, tested = read(node.this), self._test(node.expression.this, query, scopes, named, aliases)
+            text = f"count({tested.text})" if inner.text == "count(*)" else f"{inner.text} filter {tested.text}"
+            return combined(text, [inner])
         if isinstance(node, exp.Window):
             inner = read(node.this)
             inside = [read(part) for part in node.args.get("partition_by") or ()]
@@ -270,7 +275,7 @@ class _Reader:
         test = _counted(args[0], name) if distinct is None and len(args) == 1 else None
         if test is not None:
             tested = self._test(test, query, scopes, named, None)
-            return Value(f"count({tested.text})", aggregates=("count",))
+            return Value(f"count({tested.text})", aggregates=("count",), is_real=_is_one_point_oh(args[0]))
         parts = [read(part) for part in args]
         if name not in AGGREGATES or (name in ("min", "max") and len(args) > 1):
             return combined(f"{name}({', '.join(one.text for one in parts)})", parts, scalars=(name,))
@@ -410,7 +415,7 @@ def _counted(node: exp.Expr, name: str) -> exp.Expr | None:
     if isinstance(node, exp.Case) and node.this is None:
         (branch, *more), default = node.args["ifs"], node.args.get("default")
         is_zero = default is None or isinstance(default, exp.Null) or (name == "sum" and default.name == "0")
-        is_counted = name == "count" or (name == "sum" and branch.args["true"].name == "1")
+        is_counted = name == "count" or (name == "sum" and branch.args["true"].name in ("1", "1.0"))
         return branch.this if is_zero and is_counted and not more else None
     if isinstance(node, exp.Anonymous) and node.name.lower() == "iif" and name == "sum":
         return node.expressions[0] if [one.name for one in node.expressions[1:]] == ["1", "0"] else None
@@ -423,3 +428,8 @@ def _whole(op: str, subject: Value, value: Value) -> tuple[str, Value]:
     if step is None or not subject.text.startswith("count(") or subject.operators or not value.text.isdecimal():
         return op, value
     return op + "=", Value(str(int(value.text) + step), numbers=value.numbers)
+
+
+def _is_one_point_oh(node: exp.Expr) -> bool:
+    """Whether CASE counts by 1.0, which makes a division of it exact."""
+    return any(branch.args["true"].name == "1.0" for branch in node.find_all(exp.If))
