@@ -79,11 +79,14 @@ def test_no_prediction_is_too_odd(school, sql):
     assert categorise("SELECT name FROM student", sql, school).category in CATEGORIES
 
 
-TUNE_FLOORS = {"category": 0.97, "type": 0.95}  # measured: 0.99, 0.97; the rules were made on this half
+# measured: 0.99 and 0.97 on the half that the rules were made on; 0.809 and 0.745 on the other, which was scored once, when
+# the rules were finished. The plans paper's judge has 0.76 on categories; the rules' types miss that by three rows of 157.
+FLOORS = {"tune": {"category": 0.97, "type": 0.95}, "held": {"category": 0.80, "type": 0.74}}
 
 
-def test_precision_on_the_tuning_half(shared):
-    table = precision(*reversed(sort_labelled(shared, "tune")))
-    assert {row["scheme"]: row["n"] for row in table.iter_rows(named=True)} == {"category": 100, "type": 100}
-    for scheme, share in table.select("scheme", "precision").iter_rows():
-        assert share >= TUNE_FLOORS[scheme]
+@pytest.mark.parametrize(("half", "rows"), [("tune", 100), ("held", 157)], ids=["tune", "held"])
+def test_precision_against_hand_labels(shared, half, rows):
+    labels, found = sort_labelled(shared, half)
+    for row in precision(found, labels).iter_rows(named=True):
+        assert row["n"] == rows
+        assert row["precision"] >= FLOORS[half][row["scheme"]]
