@@ -7,11 +7,14 @@ import pytest
 import yaml
 from labelled_errors import sort_labelled
 
+import workbench as wb
+from workbench.benchmarks import read_benchmark
 from workbench.error_agreement import precision
 from workbench.error_categories import categorise
 from workbench.error_rules import compare
 from workbench.labels import CATEGORIES, ERROR_TYPES
 from workbench.schema import Schema
+from workbench.schema_source import SchemaSource
 
 CASES = yaml.safe_load(Path(__file__).with_name("error_pairs.yaml").read_text("utf-8"))
 
@@ -37,6 +40,16 @@ def test_fault(school, case):
 @pytest.mark.parametrize("case", CASES["same"].values(), ids=CASES["same"])
 def test_no_fault(school, case):
     assert compare(*case, school) == []
+
+
+def test_a_gold_rewritten_through_its_plan_has_no_fault():
+    benchmark, schemas = read_benchmark("bundled"), SchemaSource("bundled")
+    golds = benchmark.questions.select("db_id", "gold_sql").unique().rows()
+    assert len(golds) >= 30
+    for db_id, sql in golds:
+        rewritten = wb.plan_to_sql(wb.sql_to_plan(sql, schemas(db_id)), "sqlite")
+        found = compare(sql, rewritten, schemas(db_id))
+        assert [one for one in found if "ties" not in one.evidence] == [], (sql, rewritten)
 
 
 def test_every_kind_has_cases():

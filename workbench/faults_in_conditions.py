@@ -155,7 +155,7 @@ def _likeness(one: Condition, other: Condition, pair: Pair) -> int:
 def _is_id_for_name(one: Condition, other: Condition, pair: Pair) -> bool:
     """Whether gold tests a name in a lookup table, and the prediction the key that leads there against a constant."""
     owners = {owner(column) for column in one.subject.columns}
-    keys = {column for owner in owners for column in keys_to(owner, pair)}
+    keys = {column for table in owners for column in keys_to(table, pair)}
     is_id = other.subject.is_column and other.kind == "constant" and other.op == "=" and other.subject.text in keys
     return (
         is_id and one.kind == "constant" and str(plain(other.value)).isdecimal() and not _likeness_of_values(one, other)
@@ -182,7 +182,7 @@ def compared_conditions(one: Condition, other: Condition, pair: Pair) -> Iterato
     elif _is_id_for_name(one, other, pair):
         yield Finding(FILTERING, "value", evidence)
     elif one.subject.columns != other.subject.columns:
-        yield Finding(LINKING, column_fault(one.subject, other.subject, pair), evidence)
+        yield Finding(LINKING, column_fault(one.subject, other.subject), evidence)
     elif one.subject.text != other.subject.text:
         yield Finding(FILTERING, "function", evidence)
     elif one.op != other.op and _likeness_of_values(one, other):
@@ -199,19 +199,13 @@ def _subqueries(one: Condition, other: Condition, pair: Pair, evidence: str) -> 
         return
     shown = list(zip(one.query.outputs, other.query.outputs, strict=False))
     for value, given in shown:
-        if (
-            value.aggregates != given.aggregates
-            and value.aggregates
-            and given.aggregates
-            and value.columns == given.columns
-        ):
+        is_other = value.aggregates and given.aggregates and value.aggregates != given.aggregates
+        if is_other and value.columns == given.columns:
             yield Finding(FILTERING, "function", f"gold's subquery gives {value.text}, the prediction's {given.text}")
             return
     found = [each for each in conditions(inner) if each.category == FILTERING]
-    is_same_form = bool(one.query.limit) == bool(other.query.limit) and bool(one.query.groups) == bool(
-        other.query.groups
-    )
-    if found and is_same_form:
+    forms = [(bool(each.query.limit), bool(each.query.groups)) for each in (one, other)]
+    if found and forms[0] == forms[1]:
         yield Finding(FILTERING, found[0].error_type, f"in the subquery {found[0].evidence}")
     else:
         yield Finding(FILTERING, "subquery", evidence)

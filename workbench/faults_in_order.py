@@ -102,22 +102,13 @@ def grouping(pair: Pair) -> Iterator[Finding]:
         return
     evidence = f"gold groups by {listed(sorted(gold))}, the prediction by {listed(sorted(predicted))}"
     has_aggregates = any(value.aggregates for value in (*pair.gold.outputs, *pair.predicted.outputs))
+    has_having = any(one.place == "having" for one in pair.gold.conditions)
+    is_same_cut = bool(pair.gold.limit) and pair.gold.limit == pair.predicted.limit
     if derived and bool(gold) != bool(predicted):
         yield Finding(AGGREGATION, "subquery", evidence)
-    elif (
-        gold
-        and predicted
-        and pair.gold.limit
-        and pair.gold.limit == pair.predicted.limit
-        and len(gold) == len(predicted)
-    ):
+    elif is_same_cut and len(gold) == len(predicted):
         yield Finding(ORDERING, "clause", f"{evidence}: another one of those that tie comes first")
-    elif (
-        has_aggregates
-        or pair.gold.order
-        or any(one.place == "having" for one in pair.gold.conditions)
-        or (gold and predicted)
-    ):
+    elif has_aggregates or pair.gold.order or has_having or (gold and predicted):
         yield Finding(AGGREGATION, "clause", evidence)
 
 

@@ -25,7 +25,8 @@ def bridge_table(pair: Pair) -> Iterator[Finding]:
     joins = [set(map(owner, join)) for part in pair.as_written.walk() for join in part.joins]
     unread = {name for name in pair.tables_missing if not is_read(name, pair.as_written)}
     while unread:
-        chain = {unread.pop()}
+        chain = {min(unread)}
+        unread -= chain
         while more := {name for join in joins if join & chain for name in join & unread}:
             chain |= more
             unread -= more
@@ -81,7 +82,7 @@ def joined_columns(pair: Pair) -> Iterator[Finding]:
     sides = [{join for part in query.walk() for join in part.joins if len({owner(c) for c in join}) == 2} for query in (pair.gold, pair.predicted)]  # fmt: skip
     for join in sorted(sides[0] - sides[1], key=sorted):
         tables = {owner(column) for column in join}
-        for other in sides[1] - sides[0]:
+        for other in sorted(sides[1] - sides[0], key=sorted):
             if {owner(column) for column in other} == tables:
                 evidence = f"gold joins by {' = '.join(sorted(join))}, the prediction by {' = '.join(sorted(other))}"
                 yield Finding(FILTERING, "attribute", evidence)

@@ -10,9 +10,8 @@ from workbench.query_parts import Condition, Query, Value
 from workbench.schema import Schema
 
 FILTERING, LINKING, AGGREGATION = "filtering_logic", "schema_linking", "aggregation_grouping"
-
-
 ORDERING, SYNTAX, OTHER = "ordering_ranking", "dialect_syntax", "other"
+RANKS = frozenset({"rank", "dense_rank", "row_number"})
 
 
 @dataclass(frozen=True)
@@ -80,9 +79,6 @@ def is_extreme(query: Query | None) -> bool:
     if query is None:
         return False
     return bool(query.limit and query.order) or any({"max", "min"} & set(one.aggregates) for one in query.outputs)
-
-
-RANKS = frozenset({"rank", "dense_rank", "row_number"})
 
 
 def is_extreme_filter(one: Condition) -> bool:
@@ -153,7 +149,7 @@ def is_top_value(value: Value, query: Query, other: Value, other_query: Query) -
     return False
 
 
-def column_fault(one: Value, other: Value, pair: Pair) -> str:
-    """table: the same name in another table, or a table that is missing; else attribute."""
+def column_fault(one: Value, other: Value) -> str:
+    """The type of a wrong column: table where it has the same name in another table, else attribute."""
     names = [{column.rpartition(".")[2] for column in value.columns} for value in (one, other)]
     return "table" if names[0] == names[1] else "attribute"

@@ -11,8 +11,9 @@ from workbench.schema import Schema
 
 @dataclass(frozen=True)
 class Value:
-    """An expression. text: canonical, by table.column. columns: those it reads. functions: its aggregates, windows and,
-    where is_scalar, others. operators: arithmetic. is_real: cast to real or mixed with a real number. numbers: constants."""
+    """An expression. text: canonical, by table.column. columns: those it reads, but for tests inside it. aggregates: with
+    windows. scalars: other functions. operators: of arithmetic. is_real: a real number is in it, so that it divides exactly.
+    numbers: its constants but 1."""
 
     text: str
     columns: frozenset[str] = frozenset()
@@ -28,7 +29,8 @@ class Value:
 class Condition:
     """One comparison: subject op value. value: text of a constant or column; query: the subquery where it is one.
 
-    place: where | on | having | output (inside CASE) | except (of what EXCEPT takes away). key: equal for conditions that mean the same.
+    place: where | on | having | output (inside CASE) | except (of what EXCEPT takes away). key: equal for conditions that
+    mean the same.
     """
 
     subject: Value
