@@ -115,7 +115,7 @@ BROKEN = {
     "an unknown figure": (None, None, ("figures", "pie", "--published"), "there is no study 'pie'"),
     "a study that the papers do not print": (None, None, ("study", "roundtrip", "--published"), "the papers print no roundtrip"),
     "a figure that there is not": (None, None, ("figures", "roundtrip", "--published"), "the papers print no roundtrip"),
-    "a study to come": (None, None, ("study", "errors", "--published"), "errors is not built yet"),
+    "a study to come": (None, None, ("study", "classifier", "--published"), "classifier is not built yet"),
     "a config that is not there": (None, None, ("run", "none.yaml"), "none.yaml: cannot be read"),
     "a config that is a list": ("c.yaml", "- a\n", ("run", "c.yaml"), "is not a mapping"),
     "a config with a misspelt key": ("c.yaml", GOOD_CONFIG + "engine: sqlite\n", ("run", "c.yaml"), "engine: there is no such key (available: run, "),
