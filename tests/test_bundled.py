@@ -59,14 +59,20 @@ def content_hash(folder: Path, db_id: str) -> str:
 def top_order(sql: str) -> tuple[str, int, int | None]:
     """The order keys of all rows a gold could show, as SQL without the cut; the cut: offset, limit (None: no cut)."""
     tree = sqlglot.parse_one(sql, read="sqlite")
+    order = tree.args["order"].expressions
     limit, offset = tree.args.pop("limit", None), tree.args.pop("offset", None)
-    aliased = {projection.alias: projection.this for projection in tree.selects if projection.alias}
-    keys = [aliased.get(ordered.this.name) or ordered.this for ordered in tree.args["order"].expressions]
-    tree.set("expressions", [exp.alias_(key.copy(), f"key{i}") for i, key in enumerate(keys)])
-    for i, ordered in enumerate(tree.args["order"].expressions):
-        ordered.set("this", exp.column(f"key{i}"))
     number = lambda node: int(node.expression.name) if node else None
-    return tree.sql("sqlite"), number(offset) or 0, number(limit)
+    if isinstance(tree, exp.SetOperation) or tree.args.get("distinct"):  # its keys are among its columns
+        names = tree.named_selects
+        keys = [names[int(key.this.name) - 1] if key.this.is_int else key.this.sql("sqlite") for key in order]
+        return f"SELECT {', '.join(keys)} FROM ({tree.sql('sqlite')})", number(offset) or 0, number(limit)
+    aliased = {projection.alias: projection.this for projection in tree.selects if projection.alias}
+    for i, ordered in enumerate(order):
+        key = ordered.this
+        key = tree.selects[int(key.name) - 1].unalias() if key.is_int else aliased.get(key.name, key)
+        tree.append("expressions", exp.alias_(key.copy(), f"order_key_{i}"))
+    keys = ", ".join(f"order_key_{i}" for i in range(len(order)))
+    return f"SELECT {keys} FROM ({tree.sql('sqlite')})", number(offset) or 0, number(limit)
 
 
 # --- questions -------------------------------------------------------------------------------------------------------
