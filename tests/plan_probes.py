@@ -27,6 +27,7 @@ QUERIES = {
     "backquotes and brackets": "SELECT `name`, [code] FROM `emp` AS `e`",
     "names in another case": "SELECT NAME FROM EMP AS E WHERE e.ID = 1",
     "odd names": 'SELECT l."odd name", l."x.y", l."order", l."\'q" FROM loose l ORDER BY l."x.y", l."odd name"',
+    "odd names of a query's columns": 'SELECT q."order", MAX(q."odd name") FROM (SELECT * FROM loose) AS q GROUP BY q."order"',
     "alias that is a word": 'SELECT name AS "order", id AS "select" FROM emp ORDER BY "order" DESC, "select"',
     "alias with dot": 'SELECT e.salary AS "e.pay" FROM emp e ORDER BY "e.pay", id',
     "alias in where": "SELECT salary * 2 AS d FROM emp WHERE d > 3000",

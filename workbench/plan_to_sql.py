@@ -6,6 +6,8 @@ ORDER BY, LIMIT) evaluates it there, else the open one becomes a query in FROM. 
 expression looks like is the dialect's business. Raises UnsupportedError where the engine cannot reach the meaning.
 """
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from workbench.dialects import get_dialect
@@ -155,7 +157,8 @@ class Writer:
     def visit_as(self, node: As, outer: Names | None) -> Select:
         inner = self.visit(node.input, outer)
         wrapped = self.wrap(inner, node.alias, [one.name for one in node.fields])
-        return wrapped.renamed(node.fields)
+        names = {one.key: self.dialect.column(node.alias, one.name) for one in node.fields}
+        return replace(wrapped, fields=node.fields, names=names, has_star=True)
 
     def visit_with(self, node: With, outer: Names | None) -> Select:
         parts, is_recursive = [], False

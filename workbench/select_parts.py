@@ -54,18 +54,6 @@ class Select:
     def joined(self, fields: tuple[Field, ...], names: dict[tuple, exp.Expr], has_star: bool) -> "Select":
         return replace(self, fields=fields, names=names, has_star=has_star, joins=list(self.joins))
 
-    def renamed(self, fields: tuple[Field, ...]) -> "Select":
-        """The same select, its columns under other keys."""
-        trees = [self.names.get(one.key) for one in self.fields]
-        alias = self.source.alias_or_name
-        quoted = self.source.args["alias"].this
-        names = {
-            one.key: exp.Column(this=exp.to_identifier(one.name, quoted=_needs_quotes(one.name)), table=quoted.copy())
-            for one, _ in zip(fields, trees, strict=True)
-        }
-        assert alias
-        return replace(self, fields=fields, names=names, has_star=True)
-
     def read_by(self, expressions: tuple[Expression, ...]) -> list[exp.Expr]:
         """The SQL of the columns that expressions read."""
         columns = [part for one in expressions for part in walk(one) if isinstance(part, Column) and not part.is_outer]
@@ -107,7 +95,3 @@ def _all(conditions: list[exp.Expr]) -> exp.Expr:
     for part in parts[1:]:
         tree = exp.And(this=tree, expression=part)
     return tree
-
-
-def _needs_quotes(name: str) -> bool:
-    return not name.isidentifier()
