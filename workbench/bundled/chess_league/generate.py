@@ -71,7 +71,7 @@ def _transfers(members, year, done, draw) -> list[tuple]:
         for player, old, new in ((leaver, one, other), (comer, other, one)):
             members[old].remove(player)
             members[new].append(player)
-            fee = draw.skewed(range(1, 41)) * 12.25 if draw.chance(0.6) else None
+            fee = draw.skewed(range(41)) * 12.25 if draw.chance(0.6) else None
             agreed_on = draw.day(f"{year}-06-01", f"{year}-08-31")
             rows.append((done + len(rows) + 1, player, old, new, agreed_on, fee))
     for player, old, new in ((60, None, draw.whole(1, 6)), (61 if year == 2023 else 62, None, 10)):
