@@ -1,1 +1,1 @@
-"""A county clinic with its laboratory: wards, staff, patients and their visits, samples, and what was measured in them."""
+"""A county clinic and its laboratory: wards, staff, patients and visits, samples, and what was measured in them."""
