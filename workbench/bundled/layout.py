@@ -1,12 +1,14 @@
 """Writes the bundled benchmark in the layout of BIRD's dev set.
 
 In: the sources. Out: dev.json, dev.sql, dev_tables.json and, per database, dev_databases/<db>/<db>.sqlite with
-database_description/<table>.csv. dev.json has three keys that BIRD's has not: is_ordered, is_row_count_fixed, ties.
+database_description/<table>.csv; train.json, whose questions are about the same databases. Both files of questions
+have three keys that BIRD's have not: is_ordered, is_row_count_fixed, ties.
 """
 
 import csv
 import json
 import sqlite3
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
@@ -19,7 +21,7 @@ DESCRIPTION_HEADER = ("original_column_name", "column_name", "column_description
 def write_layout(folder: Path) -> None:
     """Writes all files into an existing empty folder; the same sources give the same contents."""
     sources = read_sources()
-    questions = sorted((q for source in sources for q in source.questions), key=lambda q: q["question_id"])
+    questions = _by_id(q for source in sources for q in source.questions)
     schemas = []
     for source in sources:
         database = folder / "dev_databases" / source.db_id
@@ -30,9 +32,14 @@ def write_layout(folder: Path) -> None:
             schemas.append(_tables_entry(connection, source, columns))
         _write_descriptions(database / "database_description", source, columns)
     _write_json(folder / "dev.json", questions)
+    _write_json(folder / "train.json", _by_id(q for source in sources for q in source.train))
     _write_json(folder / "dev_tables.json", schemas)
     lines = "".join(f"{question['SQL']}\t{question['db_id']}\n" for question in questions)
     (folder / "dev.sql").write_text(lines, encoding="utf-8", newline="\n")
+
+
+def _by_id(questions: Iterable[dict]) -> list[dict]:
+    return sorted(questions, key=lambda question: question["question_id"])
 
 
 def _load(connection: sqlite3.Connection, source: Source) -> None:

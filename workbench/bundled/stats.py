@@ -15,10 +15,10 @@ CLASSES = {(False, False): "not ordered", (True, True): "ordered, row count fixe
 
 def stats(folder: Path) -> str:
     """Two Markdown tables: rows of every table, questions by difficulty, by the labels' classes and by ties."""
-    questions = json.loads((folder / "dev.json").read_text(encoding="utf-8"))
+    questions, train = (json.loads((folder / name).read_text(encoding="utf-8")) for name in ("dev.json", "train.json"))
     schemas = json.loads((folder / "dev_tables.json").read_text(encoding="utf-8"))
     databases = [schema["db_id"] for schema in schemas]
-    return "\n".join([*_row_table(folder, schemas), "", *_question_table(questions, databases)])
+    return "\n".join([*_row_table(folder, schemas), "", *_question_table(questions, train, databases)])
 
 
 def _row_table(folder: Path, schemas: list[dict]) -> list[str]:
@@ -36,7 +36,7 @@ def _row_table(folder: Path, schemas: list[dict]) -> list[str]:
     return lines
 
 
-def _question_table(questions: list[dict], databases: list[str]) -> list[str]:
+def _question_table(questions: list[dict], train: list[dict], databases: list[str]) -> list[str]:
     kinds = {
         "questions": lambda q: True,
         **{level: lambda q, level=level: q["difficulty"] == level for level in LEVELS},
@@ -49,7 +49,8 @@ def _question_table(questions: list[dict], databases: list[str]) -> list[str]:
         "ties inside the answer": lambda q: q["ties"] == "inside",
     }
     lines = [f"| | {' | '.join(databases)} | all |", f"| {' | '.join(['---'] * (len(databases) + 2))} |"]
-    for name, belongs in kinds.items():
-        counts = Counter(question["db_id"] for question in questions if belongs(question))
+    rows = {name: [q for q in questions if belongs(q)] for name, belongs in kinds.items()}
+    for name, found in (rows | {"questions to train on": train}).items():
+        counts = Counter(question["db_id"] for question in found)
         lines.append(f"| {name} | {' | '.join(str(counts[db]) for db in databases)} | {counts.total()} |")
     return lines
