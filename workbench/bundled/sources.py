@@ -15,7 +15,12 @@ from workbench.bundled.seeded import Seeded
 from workbench.errors import BenchmarkError
 
 HERE = Path(__file__).resolve().parent
-SEEDS = {"island_ferries": 8, "botanical_garden": 44}  # one line per database, in the order of the questions
+SEEDS = {  # one line per database, in the order of the questions
+    "island_ferries": 8,
+    "botanical_garden": 44,
+    "radio_archive": 89,
+    "tool_library": 21,
+}
 TIES = (None, "inside", "limit")
 REQUIRED = {"id", "question", "sql", "is_ordered", "is_row_count_fixed"}
 OPTIONAL = {"evidence", "ties"}
