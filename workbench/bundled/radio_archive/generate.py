@@ -100,7 +100,8 @@ def _requests(recordings, airplays, draw) -> list[tuple]:
     rows = []
     while len(rows) < 380:
         recording_id = draw.skewed(recordings)[0]
-        asked_at = f"{draw.day('2024-01-01', '2024-12-20')} {draw.whole(7, 23):02d}:{draw.pick((0, 5, 15, 20, 40, 50)):02d}"
+        clock = f"{draw.whole(7, 23):02d}:{draw.pick(('00', '05', '15', '20', '40', '50'))}"
+        asked_at = f"{draw.day('2024-01-01', '2024-12-20')} {clock}"
         answer = None
         for airplay in airplays:
             if airplay[2] == recording_id and asked_at < airplay[4]:

@@ -15,14 +15,32 @@ LAST_NAMES = (
 )  # fmt: skip
 DISTRICTS = ("Old Town", "Old Town", "Riverside", "Riverside", "Mühlenviertel", "St. Anna", "New Docks", "Hilltop")
 KINDS = ("standard", "standard", "standard", "reduced", "reduced", "family", "association")
-ITEMS = (
-    "toaster", "toaster", "floor lamp", "bicycle", "bicycle", "radio", "kettle", "Kettle", "jacket", "jeans", "chair",
-    "vacuum cleaner", "vacuum cleaner", "hair dryer", "music box", "teddy bear 🧸", "mixer", "clock", "laptop", "umbrella",
-)  # fmt: skip
-FAULTS = (
-    "does not turn on", "does not turn on", "loose cable", "squeaks", "smells burnt 🔥", "Loose cable", "torn seam",
-    "flat tyre", "blows the fuse", "leaks", "no idea", "  makes a strange noise ",
-)  # fmt: skip
+# kind of thing: what is wrong with it, parts that go into it
+FAULTS = {
+    "electric": (
+        "does not turn on",
+        "does not turn on",
+        "loose cable",
+        "Loose cable",
+        "smells burnt 🔥",
+        "blows the fuse",
+    ),
+    "machine": ("does not turn on", "loose cable", "no power", "  makes a strange noise ", "smells burnt 🔥", "leaks"),
+    "bicycle": ("flat tyre", "flat tyre", "squeaks", "brakes too late"),
+    "cloth": ("torn seam", "torn seam", "broken zip", "moth holes"),
+    "plain": ("squeaks", "loose joint", "no idea", "dropped it"),
+}
+PARTS = {
+    "electric": (11, 8, 9, 10, 12, 22, 23), "machine": (1, 2, 3, 14, 15, 4, 16, 13, 17), "bicycle": (20, 21, 13, 7, 5),
+    "cloth": (18, 19), "plain": (5, 6, 7),
+}  # fmt: skip
+ITEMS = {
+    "toaster": "electric", "floor lamp": "electric", "bicycle": "bicycle", "radio": "electric", "kettle": "electric",
+    "vacuum cleaner": "electric", "Kettle": "electric", "jacket": "cloth", "jeans": "cloth", "chair": "plain",
+    "hair dryer": "electric", "music box": "plain", "teddy bear 🧸": "cloth", "mixer": "electric", "clock": "plain",
+    "laptop": "electric", "umbrella": "plain", "cargo bike": "bicycle",
+}  # fmt: skip
+HAND_TOOLS = {"5", "6", "7", "14", "21", "22"}  # categories whose tools have no motor
 OUTCOMES = ("fixed", "fixed", "fixed", "fixed", "partly fixed", "beyond repair", "needs a part")
 ORDERS = ("PO-114", "PO-115", "po-114", "", None, None, None, None, None)
 NEVER_LENT = {"13", "22", "49", "58"}  # tools that nobody has asked for yet
@@ -34,7 +52,7 @@ def generate(tables: dict[str, list[dict]], draw) -> dict[str, list[tuple]]:
     members = _members(draw)
     loans = _loans(tables, members, draw)
     repairs = _repairs(tables, members, draw)
-    used = _used_parts(tables, repairs, draw)
+    used = _used_parts(tables["tool"], repairs, draw)
     invoices = _invoices(tables, members, repairs, used, draw)
     return {"member": members, "loan": loans, "repair": repairs, "repair_part": used, "invoice": invoices}
 
@@ -85,8 +103,9 @@ def _repairs(tables, members, draw) -> list[tuple]:
         if tool and (tool["bought_on"] or "") > came_in:
             continue
         member = None if tool or draw.chance(0.06) else draw.pick(own)[0]
-        item = tool["name"] if tool else draw.pick(ITEMS)
-        fault = draw.pick(FAULTS) if draw.chance(0.9) else None
+        item = tool["name"] if tool else draw.skewed(list(ITEMS))
+        kind = ITEMS.get(item) or ("plain" if tool["category_id"] in HAND_TOOLS else "machine")
+        fault = draw.pick(FAULTS[kind]) if draw.chance(0.9) else None
         finished = date.fromisoformat(came_in) + timedelta(days=draw.skewed((0, 0, 1, 2, 4, 7, 7, 14, 21, 28, 35, 60)))
         is_done = finished.isoformat() <= "2024-12-20" and not draw.chance(0.05)
         outcome = draw.pick(OUTCOMES) if is_done else None
@@ -97,14 +116,15 @@ def _repairs(tables, members, draw) -> list[tuple]:
     return rows
 
 
-def _used_parts(tables, repairs, draw) -> list[tuple]:
-    stocked = tables["part"][:23]  # the last ones have never been needed
+def _used_parts(tools, repairs, draw) -> list[tuple]:
+    hand_tools = {tool["name"] for tool in tools if tool["category_id"] in HAND_TOOLS}
     rows = []
-    for repair in repairs:
+    for repair_id, _, _, item, _, _, _, outcome, _ in repairs:
+        kind = ITEMS.get(item) or ("plain" if item in hand_tools else "machine")
         needed = {}
-        for _ in range(draw.pick((0, 1, 1, 1, 2, 3)) if repair[7] in ("fixed", "partly fixed") else 0):
-            needed[int(draw.skewed(stocked)["part_id"])] = draw.pick((1, 1, 1, 2, 2, 4))
-        rows += [(repair[0], part_id, quantity) for part_id, quantity in sorted(needed.items())]
+        for _ in range(draw.pick((0, 1, 1, 1, 2, 3)) if outcome in ("fixed", "partly fixed") else 0):
+            needed[draw.skewed(PARTS[kind])] = draw.pick((1, 1, 1, 2, 2, 4))
+        rows += [(repair_id, part_id, quantity) for part_id, quantity in sorted(needed.items())]
     return rows
 
 
@@ -121,7 +141,8 @@ def _invoices(tables, members, repairs, used, draw) -> list[tuple]:
         if repair[1] and repair[6] and parts:
             drafts.append((repair[1], repair[0], repair[6], parts + draw.pick((0, 0, 2.5, 5))))
     rows = []
-    for member_id, repair_id, issued_on, amount in sorted(drafts, key=lambda draft: (draft[2], draft[0], draft[1] or 0)):
+    drafts.sort(key=lambda draft: (draft[2], draft[0], draft[1] or 0))
+    for member_id, repair_id, issued_on, amount in drafts:
         paid = (date.fromisoformat(issued_on) + timedelta(days=draw.skewed(range(60)))).isoformat()
         paid_on = paid if paid <= "2024-12-20" and not draw.chance(0.07) else None
         for _ in range(2 if draw.chance(0.015) else 1):  # some were sent out twice
