@@ -87,9 +87,9 @@ def _airplays(tables, recordings, draw) -> list[tuple]:
             clock = datetime.fromisoformat(f"{day.isoformat()} {programme['Start Time']}:00")
             for _ in range(draw.whole(1, tracks)):
                 clock += timedelta(seconds=draw.whole(200, int(programme["minutes"]) * 50 // tracks))
-                recording = draw.skewed(on_air)
-                while recording[4] not in formats:
-                    recording = draw.skewed(on_air)
+                recording = None
+                while recording is None or recording[4] not in formats:
+                    recording = draw.skewed(on_air) if draw.chance(0.3) else draw.pick(on_air)
                 listeners = usual * draw.whole(60, 140) // 100 // 5 * 5 if draw.chance(0.9) else None
                 aired_at = clock.isoformat(sep=" ")
                 rows.append((len(rows) + 1, int(programme["programme_id"]), recording[0], host, aired_at, listeners))
@@ -99,7 +99,7 @@ def _airplays(tables, recordings, draw) -> list[tuple]:
 def _requests(recordings, airplays, draw) -> list[tuple]:
     rows = []
     while len(rows) < 380:
-        recording_id = draw.skewed(recordings)[0]
+        recording_id = (draw.skewed(recordings) if draw.chance(0.4) else draw.pick(recordings))[0]
         clock = f"{draw.whole(7, 23):02d}:{draw.pick(('00', '05', '15', '20', '40', '50'))}"
         asked_at = f"{draw.day('2024-01-01', '2024-12-20')} {clock}"
         answer = None
