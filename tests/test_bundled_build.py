@@ -37,7 +37,7 @@ def test_build_does_nothing_when_built(folder):
 def test_two_processes_build_at_once(tmp_path):
     cache = str(tmp_path / "cache")
     running = [run_module(WORKBENCH_CACHE=cache, PYTHONHASHSEED=str(seed)) for seed in range(3)]
-    results = [(*process.communicate(timeout=60), process.returncode) for process in running]
+    results = [(*process.communicate(timeout=300), process.returncode) for process in running]
     assert [(error, code) for _, error, code in results] == [("", 0)] * 3
     (built,) = {Path(output.strip()) for output, _, _ in results}
     assert list(built.parent.iterdir()) == [built]
@@ -92,7 +92,7 @@ def test_export_refuses(tmp_path, place):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "precious").touch()
     process = run_module("--export", str(tmp_path / place))
-    output, error = process.communicate(timeout=60)
+    output, error = process.communicate(timeout=300)
     assert process.returncode == 2
     assert output == "" and error.count("\n") == 1 and str(tmp_path / place.split("/")[0]) in error
     assert (tmp_path / "full" / "precious").exists() and (tmp_path / "file").is_file()
