@@ -6,10 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from test_bundled import CONTENT_HASHES, content_hash
 
 from workbench import bundled
+from workbench.benchmarks import read_benchmark
 from workbench.bundled.sources import SEEDS
+from workbench.cli import main
 from workbench.errors import BenchmarkError
 
 
@@ -63,6 +66,36 @@ def test_export_equals_build(folder, tmp_path):
         if name.suffix in {".json", ".sql", ".csv"}:
             assert (exported / name).read_bytes() == (folder / name).read_bytes()
     assert {db_id: content_hash(exported, db_id) for db_id in SEEDS} == CONTENT_HASHES
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory) -> Path:
+    """What the command writes."""
+    folder = tmp_path_factory.mktemp("here") / "bird"
+    done = CliRunner().invoke(main, ["prepare", "--export", "bird", "--to", str(folder)])
+    assert (done.exit_code, done.output.strip()) == (0, str(folder)), done.output
+    return folder
+
+
+@pytest.mark.parametrize("split", ["dev", "train"])
+def test_what_is_exported_is_read_back_equal(folder, exported, split):
+    ours, theirs = read_benchmark("bundled", split), read_benchmark(exported, split)
+    assert theirs.name == f"bird-{split}" and theirs.problems == ours.problems == []
+    from_file = [name for name in ours.questions.columns if name != "class_source"]  # files do not say who labelled
+    assert theirs.questions.select(from_file).equals(ours.questions.select(from_file), null_equal=True)
+    assert theirs.entries == ours.entries and theirs.database_names() == ours.database_names()
+    for db_id in SEEDS:
+        assert theirs.schema(db_id) == ours.schema(db_id)
+        place = f"{split}_databases/{db_id}/{db_id}.sqlite"
+        assert (theirs.database_path(db_id), ours.database_path(db_id)) == (exported / place, folder / place)
+        assert content_hash(exported, db_id, split) == CONTENT_HASHES[db_id]
+
+
+def test_no_other_benchmark_is_exported(tmp_path):
+    words = ["prepare", "--benchmark", str(tmp_path), "--export", "bird", "--to", str(tmp_path / "x")]
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 2 and "only the bundled benchmark can be exported" in done.output
+    assert not (tmp_path / "x").exists()
 
 
 def test_cache_that_cannot_be_written(tmp_path, monkeypatch):
