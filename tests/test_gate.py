@@ -14,6 +14,7 @@ from catalogues import catalogue, gone, unlisted
 
 from workbench import gate
 from workbench.backends import BACKENDS, Limits, get_backend
+from workbench.backends.mysql_hints import DEEP, UNPUSHED
 from workbench.gate import DIALECTS, check_select, examine, functions
 from workbench.gate_tokens import tokenize
 from workbench.gate_tree import skeleton
@@ -71,6 +72,10 @@ OF_ONE_ENGINE = [
     ("mysql", "SELECT GROUP_CONCAT(a ORDER BY b SEPARATOR ';'), DATE_ADD(a, INTERVAL (1) DAY) FROM t", None, ""),
     ("mysql", "SELECT MATCH(a) AGAINST('x' IN BOOLEAN MODE), YEAR(a), IF(a, 1, 2), MOD(a, 2) FROM t", None, ""),
     ("mysql", "VALUES ROW(1), ROW(2)", None, ""),
+    ("mysql", f"WITH RECURSIVE c AS (SELECT 1) SELECT /*+ {DEEP} {UNPUSHED} */ * FROM c", None, ""),
+    ("mysql", f"SELECT /*+ {DEEP} */ SLEEP(1)", "refused", "sleep"),
+    ("mysql", f"SELECT /*+ {DEEP} NO_ICP(t) */ 1", "refused", "hides"),
+    ("mysql", "SELECT /*+ SET_VAR(cte_max_recursion_depth=1000000) */ 1", "refused", "hides"),
     ("clickhouse", "SELECT sumIf(a, b), uniqExactOrNull(a), quantile(0.5)(a), a::Nullable(Int32) FROM t", None, ""),
     ("clickhouse", "SELECT arrayMap(x -> x + 1, [1]), x'41' FROM t FINAL LIMIT 1 BY a", None, ""),
     ("clickhouse", "SELECT 1 UNION SELECT 2", None, ""),

@@ -89,7 +89,13 @@ USED_UNNAMED = {
     "ruff": "`make lint`",
     "uv": "installs the lock",
 }
-IMPORT_NAMES = {"pyyaml": "yaml", "ipython": "IPython", "pytest-xdist": "xdist", "pyzmq": "zmq"}
+IMPORT_NAMES = {
+    "pyyaml": "yaml",
+    "ipython": "IPython",
+    "pytest-xdist": "xdist",
+    "pyzmq": "zmq",
+    "scikit-learn": "sklearn",
+}
 # Worker processes run by path, so their files import their neighbours by bare name.
 OWN = {"workbench"} | {
     path.stem for folder in ("tests", "workbench/backends") for path in (CHECKOUT / folder).glob("*.py")

@@ -13,6 +13,7 @@ from workbench.plan_roundtrip import ambiguous_golds, fidelity, order_keys, roun
 from workbench.plan_to_sql import plan_to_sql
 from workbench.schema import Schema
 from workbench.sql_to_plan import sql_to_plan
+from workbench.study import studies
 from workbench.transpile import transpile_repaired
 
 SCRIPT = """
@@ -160,6 +161,14 @@ def test_an_absent_engine_is_not_judged(here, monkeypatch):
     rows = roundtrip([_benchmark(here, ["SELECT 1"])], ["postgres"], "r")
     assert set(rows["outcome"]) == {"not_judged"} and "postgres" in rows["reason"][0]
     assert fidelity(rows)["share"].to_list() == [None] * 3
+
+
+def test_the_study_reads_what_is_stored_and_says_what_a_run_lacks(here):
+    rows = roundtrip([_benchmark(here, ["SELECT 1"])], ["sqlite"], "r")
+    found = dict(studies("r"))
+    assert found["roundtrip"].equals(fidelity(rows)) and "no scores yet" in found["portability"]
+    stored = wb.connect(here / "results").sql("select method, equal from fidelity").pl()
+    assert stored["equal"].to_list() == [1, 1, 1]
 
 
 def test_a_database_that_is_not_there_is_not_judged(here):

@@ -63,6 +63,10 @@ class Benchmark:
         """Every database that a question or tables.json names."""
         return list(dict.fromkeys([*self.questions["db_id"], *self._tables]))
 
+    def stated_tables(self, db_id: str) -> dict | None:
+        """The database's entry of tables.json as it stands there, whose foreign keys Spider's rules go by."""
+        return self._tables.get(db_id)
+
     def schema(self, db_id: str) -> Schema:
         """The schema as the database file has it, with what tables.json and database_description/ say beside it.
 

@@ -196,9 +196,8 @@ def generate(
     from workbench.config import ModelConfig, checked
     from workbench.generate import generate as generate_
 
-    if target == "plan":
-        raise NotBuiltError("the plan target is not built yet", hint="--target sql")
-    model = checked(ModelConfig, {"name": name, "provider": "openai" if base_url else "simulated"}, "--model")
+    about = {"name": name, "provider": "openai" if base_url else "simulated", "targets": [target]}
+    model = checked(ModelConfig, about, "--model")
     click.echo(
         generate_(
             run,
@@ -262,11 +261,20 @@ def _results_options(command: Callable) -> Callable:
 @json_option
 def study(name: str, run: str | None, published: bool, is_json: bool) -> None:
     """Print a study table, or all of them, and store it with the run."""
-    from workbench.study import names
+    from workbench.study import studies
     from workbench.study import study as study_
 
-    for each in names(name):
-        print_table(study_(each, run, is_published=published), is_json)
+    if name != "all":
+        print_table(study_(name, run, is_published=published), is_json)
+        return
+    found = list(studies(run, is_published=published))
+    for each, table in found:
+        if isinstance(table, str):
+            click.echo(f"{each}: {table}", err=True)
+        else:
+            print_table(table, is_json)
+    if all(isinstance(table, str) for _, table in found):
+        sys.exit(2)
 
 
 @main.command()

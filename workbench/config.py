@@ -4,7 +4,7 @@
     benchmark: bundled              # or the folder of BIRD, Spider, KaggleDBQA as downloaded
     engines: [sqlite, postgres]
     models:
-      - {name: simulated-8b, provider: simulated, targets: [sql]}
+      - {name: simulated-8b, provider: simulated, targets: [sql, plan]}
       - {provider: predictions, files: [predict_dev_CodeS-7b.json]}
     figures: [portability]
     limits: {seconds: 30}
@@ -81,8 +81,11 @@ class ModelConfig(_Strict):
     params_b: Billions | None = None
     weights: Literal["open", "closed"] | None = None
     regime: Literal["prompted", "fine-tuned", "purpose-built"] | None = None
-    targets: Annotated[list[Literal["sql"]], Field(min_length=1)] = ["sql"]
+    targets: Annotated[list[Literal["sql", "plan"]], Field(min_length=1)] = ["sql"]
     sampling: dict[str, float | int | str | None] = {}
+    samples: Annotated[int, Field(ge=1, le=1000)] = 1
+    thinking: Literal["suppressed", "fast", "slow"] | None = None
+    context_tokens: Annotated[int, Field(ge=2048)] | None = None
     files: list[Text] = []
     engine: EngineName | None = None
 

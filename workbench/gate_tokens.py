@@ -10,6 +10,8 @@ standard_conforming_strings, MySQL without ANSI_QUOTES and NO_BACKSLASH_ESCAPES.
 import re
 from dataclasses import dataclass
 
+from workbench.backends.mysql_hints import DEEP, UNPUSHED
+
 WIDE = "\u0080-\U0010ffff"  # letters to most engines, whatever they are to Unicode
 SPACE = r"[ \t\n\r\f\v]+"
 # A doubled quote stands for itself; below the same with backslash escapes.
@@ -28,6 +30,7 @@ DUCKDB_SPACE = "\u00a0\u2000-\u200b\u202f\u205f\u2060\u3000\ufeff"
 DUCKDB_WORD = rf"(?:(?![{DUCKDB_SPACE}])[A-Za-z_{WIDE}])(?:(?![{DUCKDB_SPACE}])[A-Za-z0-9_${WIDE}])*"
 CLICKHOUSE_SPACE = "\u0085\u00a0\u180e\u2000-\u200d\u2028\u2029\u202f\u205f\u2060\u3000\ufeff"  # of ClickHouse 26.9
 LINE, LONE = r"--[^\n]*", "."
+_HINT = f"(?:{re.escape(DEEP)}|{re.escape(UNPUSHED)})"  # as plans' SQL writes them, and in no other spelling
 
 # Dialect -> (kind, pattern), tried in this order. "space" is dropped, "odd" is a space that DuckDB alone knows,
 # "comment" and "dollar" are beginnings, "trick" is what no query needs.
@@ -52,8 +55,8 @@ RULES = {
         ("number", NUMBER),
     ),
     "mysql": (
+        ("space", rf"{SPACE}|#[^\n]*|--(?=[\x00-\x20\x7f]|\Z)[^\n]*|/\*\+ (?:{_HINT} )+\*/"),
         ("trick", r"/\*[!+]|/\*M!"),
-        ("space", rf"{SPACE}|#[^\n]*|--(?=[\x00-\x20\x7f]|\Z)[^\n]*"),
         ("comment", r"/\*"),
         ("string", rf"{ESCAPED_SINGLE}|{ESCAPED_DOUBLE}"),
         ("name", BACK),

@@ -1,11 +1,12 @@
 """Ask models: benchmark x model x target (and dialect, for SQL) -> rows of `generations`.
 
-A part holds one model, target, dialect and database. A row is asked again only when what decides it has changed: the
-model, its sampling, the messages, and for simulated models the gold they edit.
+A part holds one model, target, dialect and database, of a large one a piece. A row is asked again only when what decides
+it has changed: the model, its sampling, the messages, and for simulated models the gold they edit; or when it has no answer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 import polars as pl
@@ -13,26 +14,32 @@ import polars as pl
 from workbench import simulated
 from workbench.benchmarks import Benchmark
 from workbench.config import ModelConfig, checked
-from workbench.errors import ConfigError, ResultsError
+from workbench.errors import BenchmarkError, ConfigError, GenerationError, ResultsError
 from workbench.header import describe_run
-from workbench.llm import Provider, Request, get_provider
+from workbench.llm import Request, Response, answers, check_model
 from workbench.progress import track
-from workbench.prompts import TEMPLATE_HASH, prompt_hash, sql_messages
+from workbench.prompts import Samples, messages_for, template_hash
+from workbench.read_answer import answer_row, extracted, failed_row
 from workbench.results import Run, content_hash, part_name
+from workbench.sample_values import sample_values
 
-GENERATION_VERSION = 1  # raise when the same request would be answered or read differently
+GENERATION_VERSION = 2  # raise when the same request would be answered, read or compiled differently
+BATCH = 500  # questions in a part, so that memory does not grow with a benchmark of one database
+OPEN_SCHEMAS = 8
 
 
 @dataclass
 class Generated:
-    """What a step did: rows made now, rows that were there."""
+    """What a step did: rows made now, rows that were there, questions without an answer (asked again next time)."""
 
     rows: int = 0
     kept: int = 0
+    failed: int = 0
     models: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        return f"{self.rows} answers new, {self.kept} kept, from {', '.join(self.models) or 'no model'}"
+        failed = f", {self.failed} questions got none" if self.failed else ""
+        return f"{self.rows} answers new, {self.kept} kept{failed}, from {', '.join(self.models) or 'no model'}"
 
 
 def generate(
@@ -43,7 +50,7 @@ def generate(
     limit: int | None = None,
     seed: int = 0,
 ) -> Generated:
-    """Ask each model each question, once per dialect for SQL; store what is new.
+    """Ask each model each question, once per dialect for SQL and once for a plan; store what is new.
 
     limit: only the first questions of the benchmark. Prediction files among `models` are imported, see import_predictions.
     """
@@ -68,9 +75,13 @@ def generate(
                 )
                 done.models += [name for name in imported.models if name not in done.models]
                 continue
-            get_provider(model.provider).check(model.name)
-            describe_run(run, models={model.name: model.model_dump()}, prompts={"sql": TEMPLATE_HASH}, seed=seed)
-            _ask_model(run, benchmark, questions, model, dialects, seed, done)
+            check_model(model)
+            prompts = {target: template_hash(target, model.thinking) for target in model.targets}
+            describe_run(run, models={model.name: model.model_dump() | {"prompts": prompts}}, seed=seed)
+            asking = _Asking(run, benchmark, model, seed, done)
+            requests = asking.requests(questions, dialects)
+            for request, answer in answers(model, lambda requests=requests: next(requests, None)):
+                asking.take(request, answer)
             done.models.append(model.name)
     return done
 
@@ -99,78 +110,149 @@ def check_benchmark(run: Run, benchmark: Benchmark) -> None:
         raise ResultsError(f"holds results of {there['name']}, not of {benchmark.name}", where=run.path, hint=hint)
 
 
-def _ask_model(
-    run: Run,
-    benchmark: Benchmark,
-    questions: pl.DataFrame,
-    model: ModelConfig,
-    dialects: Sequence[str],
-    seed: int,
-    done: Generated,
-) -> None:
-    known = simulated.MODELS.get(model.name) if model.provider == "simulated" else None
-    about = {
-        "model": model.name,
-        "params_b": model.params_b or (known and known.params_b),
-        "weights": model.weights or (known and known.weights),
-        "regime": model.regime or "prompted",
-        "is_simulated": model.provider == "simulated",
-    }
-    batches = [
-        (dialect, db_id, rows)
-        for dialect in dialects
-        for (db_id,), rows in questions.group_by("db_id", maintain_order=True)
-    ]
-    for dialect, db_id, rows in track(batches, len(batches), f"asking {model.name}"):
-        requests = [_request(benchmark, model, row, dialect, seed) for row in rows.iter_rows(named=True)]
-        _ask_batch(run, part_name(model.name, "sql", dialect, db_id), model, requests, about, done)
+@dataclass
+class _Batch:
+    """The rows of one part to be: at most BATCH questions of one database, for one target, dialect and sample."""
+
+    part: str
+    target: str
+    dialect: str | None
+    sample: int
+    questions: list[dict]
+    waiting: set[str] = field(default_factory=set)  # questions without an answer yet
+    made: dict[str, dict] = field(default_factory=dict)
 
 
-def _ask_batch(run: Run, part: str, model: ModelConfig, requests: list[Request], about: dict, done: Generated) -> None:
-    stored = dict(run.read_part("generations", part).select("question_id", "input_hash").iter_rows())
-    made = {}
-    for request in requests:
-        key = content_hash(GENERATION_VERSION, model.provider, about, vars(request))
-        if stored.get(request.question_id) != key:
-            made[request.question_id] = about | _answered(request, get_provider(model.provider)) | {"input_hash": key}
-    done.rows += len(made)
-    done.kept += len(requests) - len(made)
-    run.merge_part("generations", part, [request.question_id for request in requests], made)
+class _Asking:
+    """One model's questions on their way: what is asked next, and the parts that fill up."""
+
+    def __init__(self, run: Run, benchmark: Benchmark, model: ModelConfig, seed: int, done: Generated):
+        self.run, self.benchmark, self.model, self.seed, self.done = run, benchmark, model, seed, done
+        known = simulated.MODELS.get(model.name) if model.provider == "simulated" else None
+        self.about = {
+            "model": model.name,
+            "params_b": model.params_b or (known and known.params_b),
+            "weights": model.weights or (known and known.weights),
+            "regime": model.regime or "prompted",
+            "is_simulated": model.provider == "simulated",
+        }
+        self.open: dict[tuple, _Batch] = {}
+        self.schema = lru_cache(maxsize=OPEN_SCHEMAS)(benchmark.schema)
+        self.samples = lru_cache(maxsize=OPEN_SCHEMAS)(self._samples)
+
+    def requests(self, questions: pl.DataFrame, dialects: Sequence[str]) -> Iterator[Request]:
+        """What is not stored yet, batch by batch; a batch without anything new is brought up to date at once."""
+        wanted = [(target, dialect) for target in self.model.targets for dialect in _dialects(target, dialects)]
+        total = len(wanted) * self.model.samples * questions.height
+        progress = iter(track(range(total), total, f"asking {self.model.name}"))
+        for target, dialect in wanted:
+            for sample in range(self.model.samples):
+                for part, rows in _cut(questions, self.model.name, target, dialect, sample):
+                    yield from self._batch(_Batch(part, target, dialect, sample, rows), progress)
+        next(progress, None)
+
+    def _batch(self, batch: _Batch, progress: Iterator[int]) -> Iterator[Request]:
+        stored = self.run.read_part("generations", batch.part).filter(pl.col("error").is_null())
+        known = dict(stored.select("question_id", "input_hash").iter_rows())
+        batch.waiting = {row["question_id"] for row in batch.questions}
+        for row in batch.questions:
+            next(progress, None)
+            try:
+                request = self._request(row, batch)
+            except GenerationError as error:  # its prompt does not fit
+                self.take(self._bare_request(row, batch, []), error)
+                continue
+            key = self._hash(request)
+            if known.get(request.question_id) == key:
+                del self.open[_place(request)]
+                batch.waiting.discard(request.question_id)
+                self.done.kept += 1
+                continue
+            batch.made[request.question_id] = {"input_hash": key}
+            yield request
+        self._close_if_whole(batch)
+
+    def take(self, request: Request, answer: Response | GenerationError) -> None:
+        """Put an answer into its batch, and store the batch when it was the last."""
+        batch = self.open.pop(_place(request))
+        if isinstance(answer, GenerationError):
+            row = failed_row(request, answer)
+            self.done.failed += 1
+        else:
+            found = extracted(request, answer, self.schema(request.db_id))
+            row = answer_row(request, answer, found, self.model.thinking)
+            self.done.rows += 1
+        batch.made[request.question_id] = batch.made.get(request.question_id, {}) | self.about | row
+        batch.waiting.discard(request.question_id)
+        self._close_if_whole(batch)
+
+    def _close_if_whole(self, batch: _Batch) -> None:
+        if not batch.waiting:
+            ids = [row["question_id"] for row in batch.questions]
+            self.run.merge_part("generations", batch.part, ids, batch.made)
+
+    def _request(self, row: dict, batch: _Batch) -> Request:
+        schema, model = self.schema(row["db_id"]), self.model
+        messages = messages_for(
+            batch.target,
+            batch.dialect,
+            row["question"],
+            row["evidence"],
+            schema,
+            self.samples(row["db_id"]),
+            context_tokens=model.context_tokens,
+            thinking=model.thinking,
+        )
+        return self._bare_request(row, batch, messages)
+
+    def _bare_request(self, row: dict, batch: _Batch, messages: list[dict[str, str]]) -> Request:
+        request = Request(
+            self.model.name,
+            row["question_id"],
+            row["db_id"],
+            batch.target,
+            batch.dialect,
+            messages,
+            {"seed": self.seed + batch.sample} | self.model.sampling,
+            self._reference(row),
+            batch.sample,
+        )
+        self.open[_place(request)] = batch
+        return request
+
+    def _reference(self, row: dict) -> dict:
+        if self.model.provider != "simulated":
+            return {}
+        return {"gold_sql": row["gold_sql"], "schema": self.schema(row["db_id"])}
+
+    def _samples(self, db_id: str) -> Samples:
+        """Sample values of a database; none where its file is absent."""
+        try:
+            return sample_values(self.benchmark.database_path(db_id), self.benchmark.schema(db_id))
+        except BenchmarkError:
+            return {}
+
+    def _hash(self, request: Request) -> str:
+        """All that decides a row: the request, how its answer is read, and for simulated models the gold they edit."""
+        asked = {key: value for key, value in vars(request).items() if key != "reference"}
+        gold = request.reference.get("gold_sql")
+        return content_hash(GENERATION_VERSION, self.model.provider, self.about, asked, gold, self.model.thinking)
 
 
-def _request(benchmark: Benchmark, model: ModelConfig, row: dict, dialect: str, seed: int) -> Request:
-    messages = sql_messages(row["question"], row["evidence"], benchmark.schema(row["db_id"]), dialect)
-    reference = {"gold_sql": row["gold_sql"]} if model.provider == "simulated" else {}
-    return Request(
-        model.name,
-        row["question_id"],
-        row["db_id"],
-        "sql",
-        dialect,
-        messages,
-        {"seed": seed} | model.sampling,
-        reference,
-    )
+def _dialects(target: str, dialects: Sequence[str]) -> Sequence[str | None]:
+    """SQL is asked for once per dialect, a plan once for all."""
+    return dialects if target == "sql" else [None]
 
 
-def _answered(request: Request, provider: Provider) -> dict:
-    response = provider.answer(request)
-    artefact = response.text.strip() or None
-    return {
-        "target": request.target,
-        "dialect": request.dialect,
-        "question_id": request.question_id,
-        "db_id": request.db_id,
-        "prompt_hash": prompt_hash(request.messages),
-        "response": response.text,
-        "thinking": response.thinking,
-        "artefact": artefact,
-        "parse_status": "ok" if artefact else "empty",
-        "input_tokens": response.input_tokens,
-        "output_tokens": response.output_tokens,
-        "reasoning_tokens": response.reasoning_tokens,
-        "artefact_tokens": None,
-        "seconds": response.seconds,
-        "finish_reason": response.finish_reason,
-        "error": None,
-    }
+def _cut(
+    questions: pl.DataFrame, model: str, target: str, dialect: str | None, sample: int
+) -> Iterator[tuple[str, list[dict]]]:
+    """(part, its questions): a database's questions in the benchmark's order, at most BATCH in a part."""
+    for (db_id,), rows in questions.group_by("db_id", maintain_order=True):
+        for number, piece in enumerate(rows.iter_slices(BATCH)):
+            more = [str(one) for one in (sample, number)] if sample or number else []
+            yield part_name(model, target, dialect, db_id, *more), piece.rows(named=True)
+
+
+def _place(request: Request) -> tuple:
+    return request.target, request.dialect, request.sample, request.question_id

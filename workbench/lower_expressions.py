@@ -11,22 +11,21 @@ from dataclasses import replace
 
 from workbench.core_functions import Core, TypedAggregation, TypedOver
 from workbench.errors import UnsupportedError
+from workbench.lower_comparisons import compared, paired
+from workbench.lower_times import time_of
 from workbench.lower_values import (
     NUMBERS,
     constant_integer,
-    constant_time,
     folded,
     integer,
     is_whole,
     may_be_whole,
     number,
     numeric,
-    numeric_literal,
     real,
     substring,
     text,
 )
-from workbench.magnitudes import EXACT_END, INTEGER_END
 from workbench.plan import Aggregate, Filter, Project, Relation, Sort, Values, With
 from workbench.plan_columns import Field, Item
 from workbench.plan_expressions import (
@@ -46,7 +45,6 @@ from workbench.plan_expressions import (
     Subquery,
 )
 
-NUMERIC_AFFINITIES = ("integer", "real", "numeric")
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=", "is", "is not")
 Scope = list[dict[tuple, Field]]  # the columns here, then those of the queries around
 NULL = Literal(None)
@@ -119,62 +117,10 @@ class Expressions:
     def compare(self, word: str, one: Expression, other: Expression) -> Expression:
         """One comparison, its sides brought to one type as their affinities say."""
         a, b = self._folded(one, other, self.value(one)), self._folded(one, other, self.value(other))
-        return self._compared(word, a, b, one.affinity, other.affinity)
+        return compared(word, a, b, one.affinity, other.affinity)
 
     def _folded(self, one: Expression, other: Expression, value: Expression) -> Expression:
         return folded(value, one.collation or other.collation)
-
-    def _compared(self, word: str, a: Expression, b: Expression, left: str | None, right: str | None) -> Expression:
-        if "null" in (a.type, b.type):
-            if word in ("is", "is not"):
-                return Core("same", (a, b), "condition", word)
-            return Core("none", (), "condition")
-        is_number = (a.type in NUMBERS, b.type in NUMBERS)
-        if a.type == b.type == "text" and (left in NUMERIC_AFFINITIES) != (right in NUMERIC_AFFINITIES):
-            if left in NUMERIC_AFFINITIES:
-                return self._text_of_numeric(word, a, b, left)
-            return self._text_of_numeric(_MIRRORED[word], b, a, right)
-        if is_number == (True, True):
-            return _of_large_numbers(word, a, b)
-        if a.type == b.type:
-            return _core_comparison(word, a, b)
-        if "blob" in (a.type, b.type):
-            raise UnsupportedError("a comparison of blobs with other values outside SQLite")
-        if is_number[0]:
-            return self._number_with_text(word, a, b, left, right)
-        return self._number_with_text(_MIRRORED[word], b, a, right, left)
-
-    def _text_of_numeric(self, word: str, this: Expression, other: Expression, affinity: str) -> Expression:
-        """this <word> other: a text in a column of numeric affinity (a DATE, say), which turns the other into a number.
-
-        Such a column holds numbers in their one form, so that for equality their texts do.
-        """
-        is_equality = word in ("=", "<>", "is", "is not")
-        if isinstance(other, Literal):
-            found = numeric_literal(other.value)
-            if found is None or is_equality:
-                return _core_comparison(word, this, other if found is None else text(found))
-            return self._number_with_text(_MIRRORED[word], found, this, None, affinity)
-        is_time = isinstance(other, Core) and other.name == "day" and re.search("[^%YmdHMSjswf]", other.word)
-        if is_equality or is_time:
-            return _core_comparison(word, this, other)
-        as_number = Core("real_of_text", (other,), "real")
-        numbers = self._number_with_text(_MIRRORED[word], as_number, this, None, affinity)
-        test = Core("is_number", (other,), "condition")
-        return Core("choose", (test, numbers, _core_comparison(word, this, other)), "condition")
-
-    def _number_with_text(self, word, number_: Expression, text_: Expression, left, right) -> Expression:
-        """number <word> text: as numbers where the text is one and an affinity asks for it, else by type."""
-        if left is None and right == "text":
-            return _core_comparison(word, text(number_), text_)
-        if left not in NUMERIC_AFFINITIES and right not in NUMERIC_AFFINITIES:
-            return _by_type(word, number_, text_)
-        if isinstance(text_, Literal):
-            found = numeric_literal(text_.value)
-            return _by_type(word, number_, text_) if found is None else _core_comparison(word, number_, found)
-        as_number = _core_comparison(word, number_, Core("real_of_text", (text_,), "real"))
-        test = Core("is_number", (text_,), "condition")
-        return Core("choose", (test, as_number, _by_type(word, number_, text_)), "condition")
 
     def _condition_is_null(self, e: Call) -> Expression:
         return Core("is null", (self.value(e.args[0]),), "condition")
@@ -191,7 +137,7 @@ class Expressions:
         if not items:
             return Core("compare", (Literal(1), Literal(0)), "condition", "=")
         left = folded(self.value(x), x.collation)
-        parts = [self._compared("=", left, folded(self.value(item), x.collation), x.affinity, None) for item in items]
+        parts = [compared("=", left, folded(self.value(item), x.collation), x.affinity, None) for item in items]
         plain = [p for p in parts if isinstance(p, Core) and (p.name, p.word, p.args[:1]) == ("compare", "=", (left,))]
         if len(plain) == len(parts) and len(parts) > 1:
             return Core("in", (left, *(part.args[1] for part in parts)), "condition")
@@ -202,32 +148,15 @@ class Expressions:
         query = self.lower_query(e.query, self.scope)
         values, columns = [], []
         for x, given in zip(e.values, query.fields, strict=True):
-            value, column = self._paired(x, given)
+            column = replace(given, type=_held_type(given)).column()
+            value, column = (folded(one, x.collation) for one in (self.value(x), column))
+            value, column = paired(value, column, x.affinity, given.affinity)
             values.append(value)
             columns.append(column)
         if columns != [replace(given, type=_held_type(given)).column() for given in query.fields]:
             names = [given.name for given in query.fields]
             query = Project(query, tuple(Item(c, name) for c, name in zip(columns, names, strict=True)))
         return InQuery(tuple(values), query)
-
-    def _paired(self, x: Expression, given: Field) -> tuple[Expression, Expression]:
-        given = replace(given, type=_held_type(given))
-        value, column = folded(self.value(x), x.collation), folded(given.column(), x.collation)
-        is_number = (value.type in NUMBERS, given.type in NUMBERS)
-        if given.type == "null" and value.type != "null":
-            return value, Core("null", (), value.type)
-        if value.type == "null" or is_number == (True, True) or value.type == given.type:
-            return value, column
-        if "blob" not in (value.type, given.type):
-            if is_number[0] and x.affinity in NUMERIC_AFFINITIES:
-                return value, Core("number_of_text", (column,), "real")
-            if is_number[0] and given.affinity == "text":
-                return text(value), column
-            if is_number[1] and given.affinity in NUMERIC_AFFINITIES:
-                return Core("number_of_text", (value,), "real"), column
-            if is_number[1] and x.affinity == "text":
-                return value, text(column)
-        raise UnsupportedError(f"IN of {value.type} among {given.type} outside SQLite")
 
     def _condition_like(self, e: Call) -> Expression:
         return Core("like", tuple(text(self.value(arg)) for arg in e.args), "condition")
@@ -382,36 +311,7 @@ class Expressions:
     # times
 
     def _time(self, e: Call) -> Expression:
-        """date, time, datetime, format_date and julianday; modifiers must be constants."""
-        args = list(e.args)
-        form = {"date": "%Y-%m-%d", "time": "%H:%M:%S", "datetime": "%Y-%m-%d %H:%M:%S"}.get(e.name, "")
-        if e.name == "format_date":
-            first = args.pop(0)
-            if not isinstance(first, Literal) or not isinstance(first.value, str):
-                raise UnsupportedError("format_date with a computed format outside SQLite")
-            form = first.value
-        this, *modifiers = [self.value(arg) for arg in args] or [Literal("now")]
-        if all(isinstance(one, Literal) for one in (this, *modifiers)):
-            name, first = ("strftime", [Literal(form)]) if e.name == "format_date" else (e.name, [])
-            constant = constant_time(name, [*first, this, *modifiers])
-            if constant is not None:
-                return constant
-        if not all(isinstance(one, Literal) and isinstance(one.value, str) for one in modifiers):
-            raise UnsupportedError(f"{e.name} with a computed modifier outside SQLite")
-        if this.type == "null":
-            return NULL
-        if this.type != "text":
-            raise UnsupportedError(f"{e.name} of a number outside SQLite")
-        name = "julian" if e.name == "julianday" else "day"
-        times = this.times if isinstance(this, Column) else None
-        if times == "forms":
-            raise UnsupportedError(
-                f"{e.name} of a column that holds times in other forms (docs/plan.md) outside SQLite"
-            )
-        if times == "days" and (name == "julian" or modifiers or re.search("%[^Ymd%]", form)):
-            raise UnsupportedError(f"{e.name} of a column that holds days past their month's end outside SQLite")
-        kind = "real" if e.name == "julianday" else "text"
-        return Core(name, (this, *modifiers), kind, form)
+        return time_of(e, [self.value(arg) for arg in e.args])
 
     def _now(self, e: Call) -> Expression:
         return self._time(Call({"current_date": "date", "current_time": "time"}.get(e.name, "datetime"), ()))
@@ -514,38 +414,6 @@ def _known_null(value: Expression) -> Expression:
     return Core("none", (), "condition") if value.type == "condition" else NULL
 
 
-def _core_comparison(word: str, a: Expression, b: Expression) -> Expression:
-    return Core("same" if word in ("is", "is not") else "compare", (a, b), "condition", word)
-
-
-def _of_large_numbers(word: str, a: Expression, b: Expression) -> Expression:
-    """An integer beside a real constant from 2**53 on, where doubles are whole and engines would make a double of both."""
-    for one, other in ((a, b), (b, a)):
-        constant = other.value if isinstance(other, Literal) and other.type == "real" else 0.0
-        if one.type != "integer" or abs(constant) < EXACT_END:
-            continue
-        if abs(constant) < INTEGER_END:
-            whole = Literal(int(constant))
-            return _core_comparison(word, *((one, whole) if one is a else (whole, one)))
-        is_reversed = (one is a) != (constant > 0)
-        ends = (Literal(0), one) if isinstance(one, Literal) else (one, other)
-        return _by_type(_MIRRORED[word] if is_reversed else word, *ends)
-    return _core_comparison(word, a, b)
-
-
-def _by_type(word: str, number_: Expression, text_: Expression) -> Expression:
-    """number <word> text without conversion: a number is smaller than any text."""
-    if word in ("is", "is not"):
-        both = Core("and", tuple(Core("is null", (x,), "condition") for x in (number_, text_)), "condition")
-        return both if word == "is" else Core("not", (both,), "condition")
-    holds = Core("compare", (Literal(0), Literal(1)), "condition", word)
-    known = [Core("is not null", (x,), "condition") for x in (number_, text_) if not isinstance(x, Literal)]
-    if not known:
-        return holds
-    return Core("choose", (Core("and", tuple(known), "condition") if len(known) > 1 else known[0], holds), "condition")
-
-
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>", "is": "is", "is not": "is not"}
 _STRICT = (  # core functions that are NULL if an argument is
     "&", "|", "<<", ">>", "~", "abs", "round", "char_length", "position", "upper", "lower", "replace", "trim", "ltrim",
     "rtrim", "join_texts", "cut", "like", "glob",

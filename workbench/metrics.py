@@ -27,7 +27,7 @@ def bird_ex(predicted: Iterable[Sequence], gold: Iterable[Sequence]) -> bool:
     Rule: bird-bench/mini_dev, evaluation/evaluation_ex.py, calculate_ex. Values the official script cannot put into a
     set (arrays, maps) are compared by their contents instead of failing.
     """
-    predicted, gold = _keys(predicted), _keys(gold)
+    predicted, gold = hashable_rows(predicted), hashable_rows(gold)
     # Python's sets take a NaN for equal to itself if it is the same object; drivers return a new one every time.
     return set(predicted) == set(gold) and not any(map(_has_nan, gold))
 
@@ -73,6 +73,21 @@ def normalise(rows: Iterable[Sequence]) -> list[tuple]:
     return [tuple(_normal(value) for value in row) for row in rows]
 
 
+def hashable_rows(rows: Iterable[Sequence]) -> list[tuple]:
+    """Rows as they can stand in a set: arrays, maps and buffers by their contents."""
+    rows = [tuple(row) for row in rows]
+    try:
+        set(rows)
+    except TypeError:
+        return [tuple(_hashable(value) for value in row) for row in rows]
+    return rows
+
+
+def distinct_rows(rows: Iterable[Sequence]) -> list[tuple]:
+    """Rows as they can stand in a set, without repeats, first occurrence first."""
+    return list(dict.fromkeys(hashable_rows(rows)))
+
+
 def wilson_interval(successes: int, n: int, level: float = 0.95) -> tuple[float, float]:
     """Wilson's score interval of a share, as fractions (low, high). ResultsError for an empty sample."""
     if n <= 0:
@@ -85,21 +100,11 @@ def wilson_interval(successes: int, n: int, level: float = 0.95) -> tuple[float,
     return float(interval.low), float(interval.high)
 
 
-def _keys(rows: Iterable[Sequence]) -> list[tuple]:
-    """Rows as they can stand in a set."""
-    rows = [tuple(row) for row in rows]
-    try:
-        set(rows)
-    except TypeError:  # an array, a map or a buffer somewhere
-        return [tuple(_hashable(value) for value in row) for row in rows]
-    return rows
-
-
 def _distinct(rows: Iterable[Sequence]) -> dict[tuple, tuple]:
     """Key -> row, first occurrence first."""
     rows = [tuple(row) for row in rows]
     distinct: dict[tuple, tuple] = {}
-    for key, row in zip(_keys(rows), rows, strict=True):
+    for key, row in zip(hashable_rows(rows), rows, strict=True):
         distinct.setdefault(key, row)
     return distinct
 

@@ -208,6 +208,10 @@ class Join(Relation):
             raise PlanError(
                 "schema_violation", f"{self.kind} join {'without' if self.on is None else 'with'} condition"
             )
+        if not self.left.fields:
+            raise PlanError(
+                "schema_violation", "a join of a row without columns", hint="scan a table, or project first"
+            )
         taken = {given.alias.lower() for given in self.left.fields if given.alias}
         if self.right.alias.lower() in taken:
             hint = f"taken: {', '.join(sorted(taken))}"
@@ -334,7 +338,7 @@ class SetOperation(Relation):
         if self.kind not in SET_OPERATIONS:
             raise PlanError("unknown_operator", f"unknown set operation {self.kind!r}")
         left, right = len(self.left.fields), len(self.right.fields)
-        if left != right:
+        if left != right or not left:
             raise PlanError("type_error", f"{self.kind} of {left} and {right} columns")
 
     @property
@@ -412,6 +416,8 @@ class Plan:
     root: Relation
 
     def __post_init__(self):
+        if not self.root.fields:
+            raise PlanError("schema_violation", "a plan without columns", hint="end it with a project or an aggregate")
         for column in self.root.outer_columns:
             raise PlanError("unknown_column", f"no column {column.text!r} in this or an outer query")
 

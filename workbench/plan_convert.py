@@ -69,8 +69,8 @@ def convert(
 def _writer(output: Path, dialects: tuple[str, ...]) -> Iterator[pq.ParquetWriter]:
     """Writes beside the output and takes its place at the end, so that there is all of it or none."""
     fields = COLUMNS | {f"sql_{name}": pa.string() for name in dialects}
-    if output.is_dir():
-        raise ConfigError("is a folder", where=output, hint="name a file")
+    if output.exists() and not output.is_file():  # a device would be replaced
+        raise ConfigError("is a folder" if output.is_dir() else "is no file", where=output, hint="name a file")
     temporary = output.with_name(f".{output.name}.{os.getpid()}.tmp")
     try:
         with pq.ParquetWriter(temporary, pa.schema(fields), compression="zstd") as writer:

@@ -172,6 +172,8 @@ class Writer:
             select = self.wrap(select, names=[one.name for one in renamed(select.fields, "q")])
         if self._is_sorted_by_old_names(select, names):
             select = self.wrap(select)
+        if not select.fields:
+            return select.tree([exp.Literal.number(1)])  # a row without columns, which SQL has no words for
         if select.items is None:
             if select.is_whole_source(names):
                 return select.tree([exp.Star()])

@@ -63,18 +63,38 @@ TABLES: dict[str, dict[str, tuple[type[pl.DataType], str]]] = {
         **_MODEL,
         "question_id": (_TEXT, "question that was asked"),
         "db_id": (_TEXT, "name of the database"),
+        "sample": (_INT, "which of several answers to the same prompt, from 0; null for imported predictions"),
         "prompt_hash": (_TEXT, "SHA-256 of the messages; null for imported predictions"),
-        "response": (_TEXT, "the answer as it came"),
+        "response": (_TEXT, "the answer as it came, of several attempts the last"),
         "thinking": (_TEXT, "the reasoning part of the answer"),
-        "artefact": (_TEXT, "the SQL or plan taken from the answer"),
-        "parse_status": (_TEXT, "ok | empty | refusal | no_sql | truncated | not_json | ... (see DESIGN of outcomes)"),
+        "thinking_fault": (
+            _TEXT,
+            "what breaks the rules of the thinking mode asked for; null where they hold or none was",
+        ),
+        "artefact": (_TEXT, "the SQL or plan taken from the answer, as written; null where none was found"),
+        "parse_status": (
+            _TEXT,
+            "ok | empty | refusal | no_sql | truncated | not_json | trailing_text | schema_violation | unknown_operator"
+            + " | unknown_table | unknown_column | type_error | unsupported; only what is ok is run",
+        ),
+        "parse_message": (_TEXT, "why the artefact is not ok"),
+        **{
+            f"sql_{engine}": (_TEXT, f"the plan's SQL for {engine}; null where it is refused, and for targets but plan")
+            for engine in ("sqlite", "postgres", "mysql", "clickhouse", "duckdb")
+        },
+        "sql_refusals": (_TEXT, "why a good plan has no SQL on an engine, 'engine: reason' on a line each"),
         "input_tokens": (_INT, "tokens of the prompt"),
+        "cached_tokens": (_INT, "those of them that the endpoint had in its cache; null where it does not say"),
         "output_tokens": (_INT, "tokens of the answer, reasoning included"),
         "reasoning_tokens": (_INT, "tokens of the reasoning"),
-        "artefact_tokens": (_INT, "tokens of the artefact"),
-        "seconds": (_REAL, "wall time of the call"),
+        "artefact_tokens": (_INT, "tokens of the artefact, counted"),
+        "tokens_source": (_TEXT, "reported (by the endpoint) | counted (it reports none) | nominal (simulated)"),
+        "attempts": (_INT, "answers that were needed: 1, and 1 for each time that a refused plan went back"),
+        "constraint": (_TEXT, "what decoding was bound by: json_schema | grammar; null: nothing, free text"),
+        "cost": (_REAL, "price of all attempts in the config's currency; null without prices"),
+        "seconds": (_REAL, "wall time of the call, waiting for retries left out"),
         "finish_reason": (_TEXT, "why the model stopped"),
-        "error": (_TEXT, "why there is no answer"),
+        "error": (_TEXT, "why there is no answer; the question is asked again next time"),
         **_INPUT_HASH,
     },
     "executions": {
@@ -108,6 +128,35 @@ TABLES: dict[str, dict[str, tuple[type[pl.DataType], str]]] = {
         "db_id": (_TEXT, "name of the database"),
         "difficulty": (_TEXT, "the benchmark's own grade"),
         "bird_ex": (_FLAG, "BIRD's execution accuracy rule; failures count as wrong, as there; null where not judged"),
+        "exact_set_match": (
+            _FLAG,
+            "Spider's exact set match; false where the prediction cannot be read; null where gold is outside its grammar",
+        ),
+        "hardness": (_TEXT, "Spider's grade of the gold: easy | medium | hard | extra; null where it cannot be read"),
+        "spider_ex": (_FLAG, "Spider's old execution accuracy: the same ordered columns; null where gold has none"),
+        "soft_f1": (_REAL, "BIRD's Soft-F1, a fraction; failures are 0"),
+        "skeleton_similarity": (_REAL, "HES-SQL's likeness of the two skeletons, 0 to 1 (equation 3)"),
+        "jaccard": (_REAL, "Jaccard index of the skeletons' sets of tokens"),
+        "sql_jaccard": (_REAL, "Jaccard index of the sets of SQL tokens, names and values as they are"),
+        "ves": (
+            _REAL,
+            "BIRD's valid efficiency of the pair, a fraction, not capped; 0 where wrong, null where not timed",
+        ),
+        "r_ves": (_REAL, "BIRD's reward-based valid efficiency of the pair, a fraction; 0 where wrong"),
+        "hes_ves": (_REAL, "HES-SQL's valid efficiency, sqrt(gold's mean time / the prediction's); 0 where wrong"),
+        "time_ratio": (_REAL, "min(1, gold's mean time / the prediction's); null where wrong or not timed"),
+        "stable_speed": (
+            _REAL,
+            "median of gold's time / the prediction's; exactly 1 where the statements are the same",
+        ),
+        "stable_speed_low": (_REAL, "lower end of its 95 % interval"),
+        "stable_speed_high": (_REAL, "upper end of its 95 % interval"),
+        "reward": (_REAL, "HES-SQL's reward of the answer (algorithm 1): the sum of its parts"),
+        "reward_format": (_REAL, "1 where format and skeleton pass, else -2, and nothing more is given"),
+        "reward_execution": (_REAL, "2 for gold's result in time, else -2.5"),
+        "reward_schema": (_REAL, "1.5 where a wrong prediction names only tables and columns that gold names"),
+        "reward_efficiency": (_REAL, "time_ratio of a right prediction; 0 where not timed"),
+        "metrics_reason": (_TEXT, "why metrics of the pair are null"),
         "outcome": (_TEXT, "judged | prediction_failed | gold_failed | gold_timeout | not_judged"),
         "reason": (_TEXT, "the verdict in words"),
         "predicted_status": (_TEXT, "outcome of running the prediction"),
@@ -152,6 +201,24 @@ TABLES: dict[str, dict[str, tuple[type[pl.DataType], str]]] = {
         "gold_result": (_TEXT, "where the results differ: the first rows of gold's, a Python list of tuples"),
         "result": (_TEXT, "where the results differ: the first rows of the engine's"),
     },
+    "fidelity": {
+        "run": _MODEL["run"],
+        "method": (_TEXT, "plan | transpile | transpile repaired, as in roundtrip"),
+        "engine": (_TEXT, "engine that ran the SQL"),
+        "golds": (_INT, "distinct gold queries"),
+        "n": (_INT, "those that are not ambiguous and were judged"),
+        "share": (_REAL, "equal / n in percent"),
+        "informative": (_INT, "those of n whose result has a row, and is not a lone NULL or 0"),
+        "informative_share": (_REAL, "equal ones of the informative, in percent"),
+        "equal": (_INT, "golds whose rows the engine gives"),
+        "different": (_INT, "golds of which it gives other rows"),
+        "error": (_INT, "golds whose SQL did not run there"),
+        "refused": (_INT, "golds that the method refuses to write"),
+        "gold_failed": (_INT, "golds that do not run on SQLite"),
+        "ambiguous": (_INT, "golds to which SQLite itself has several answers"),
+        "not_judged": (_INT, "golds whose engine or database was away"),
+        "plan_kept": (_INT, "golds whose plan comes back from its SQL, JSON and RelJson; null beside other methods"),
+    },
     "portability": {
         "run": _MODEL["run"],
         "benchmark": (_TEXT, "name of the benchmark and split"),
@@ -178,6 +245,28 @@ TABLES: dict[str, dict[str, tuple[type[pl.DataType], str]]] = {
         "interval": (_TEXT, "how the interval was made, and what it resamples"),
         "reason": (_TEXT, "why there is no portability"),
     },
+    "crossover": {
+        "run": _MODEL["run"],
+        "benchmark": (_TEXT, "name of the benchmark and split"),
+        "is_simulated": _MODEL["is_simulated"],
+        "metric": (_TEXT, "the score that is averaged"),
+        "engines": (_TEXT, "the engine set of the lower bound"),
+        "sql_models": (_INT, "prompted open-weight models with a size that were asked for SQL"),
+        "plan_models": (_INT, "the same, asked for plans"),
+        "sql_slope": (_REAL, "rise of SQL's lower bound with log10 of the parameters in billions"),
+        "sql_intercept": (_REAL, "SQL's lower bound at 1 billion parameters, on its line"),
+        "plan_slope": (_REAL, "the same of plans"),
+        "plan_intercept": (_REAL, "the same of plans"),
+        "crossing_b": (
+            _REAL,
+            "billions of parameters from which plans do at least as well; null where the lines do not cross",
+        ),
+        "low_b": (_REAL, "lower end of its 95 % interval over resampled models"),
+        "high_b": (_REAL, "upper end of that interval"),
+        "resamples": (_INT, "resamples drawn"),
+        "no_crossing": (_REAL, "share of them in which the lines do not cross"),
+        "reason": (_TEXT, "why there is no crossing or no interval"),
+    },
 }
 
 
@@ -199,6 +288,8 @@ def part_name(*words: str | None) -> str:
 
 def write_whole(path: Path, data: bytes, point: str | None = None) -> None:
     """Write a file so that it is there whole or not at all, also when the process or the machine dies."""
+    if path.exists() and not path.is_file():  # a device would be replaced
+        raise ResultsError("is a folder" if path.is_dir() else "is no file", where=path, hint="name a file")
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

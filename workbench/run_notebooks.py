@@ -28,7 +28,7 @@ from workbench.errors import EngineError, ResultsError
 from workbench.generate import check_benchmark
 from workbench.header import describe_run
 from workbench.import_predictions import problems, read_distinct
-from workbench.llm import get_provider
+from workbench.llm import check_model
 from workbench.progress import FILE_VARIABLE, read_report
 from workbench.results import Run, content_hash
 
@@ -73,7 +73,7 @@ def _check_inputs(config: Config) -> None:
         print(f"workbench: warning: {problem}", file=sys.stderr)
     for model in config.models:
         if model.provider != "predictions":
-            get_provider(model.provider).check(model.name)
+            check_model(model)
 
 
 def parameters(run: Run, config: Config) -> dict[str, object]:

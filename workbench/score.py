@@ -77,12 +77,16 @@ class Pair:
     def question_id(self) -> str:
         return self.generation["question_id"]
 
+    @property
+    def sql(self) -> str | None:
+        return predicted_sql(self.generation, self.engine)
+
 
 def score(run: Run | str | Path, engines: Sequence[str] | None = None, limits: Limits | None = None) -> Scored:
     """Judge every generation of a run on every engine; an engine that is absent is named and its rows stay unjudged.
 
-    engines: those the predictions were written for, where not given. Predictions for one dialect only are run as written
-    on the other engines asked for.
+    engines: those the predictions were written for, where not given; all where there are plans only. Predictions for one
+    dialect only are run as written on the other engines asked for; of a plan, the SQL that it was compiled to for each.
     """
     run, limits = Run.open(run), limits or Limits()
     benchmark = benchmark_of(run)
@@ -91,12 +95,12 @@ def score(run: Run | str | Path, engines: Sequence[str] | None = None, limits: L
         generations = run.table("generations").join(
             questions.select("question_id"), on="question_id", how="semi", maintain_order="left"
         )
+        generations = generations.filter(pl.col("sample").fill_null(0) == 0)  # of several samples the first is judged
         if generations.is_empty():
             raise ResultsError(
                 "has no generations to score", where=run.path, hint="workbench import or workbench generate first"
             )
-        written = [name for name in sorted(generations["dialect"].drop_nulls().unique()) if name in BACKENDS]
-        engines = list(dict.fromkeys(engines or written))
+        engines = list(dict.fromkeys(engines or written_for(generations)))
         if not engines:
             raise ConfigError("its predictions are for no engine there is", hint=f"available: {', '.join(BACKENDS)}")
         for engine in engines:
@@ -154,6 +158,27 @@ def _batches(generations: pl.DataFrame, engines: list[str]) -> list[tuple[str, l
                 f"nothing in the run can be scored on {engine}", hint="its predictions are for other dialects"
             )
     return sorted(by_db.items())
+
+
+def written_for(generations: pl.DataFrame) -> list[str]:
+    """The engines whose dialects the generations are in; of plans alone, all."""
+    written = [name for name in sorted(generations["dialect"].drop_nulls().unique()) if name in BACKENDS]
+    return written or (list(BACKENDS) if "plan" in generations["target"] else [])
+
+
+def predicted_sql(generation: dict, engine: str) -> str | None:
+    """What is run on an engine: the SQL as the model wrote it, or its plan's SQL; none where the artefact is not ok."""
+    if generation["parse_status"] != "ok":
+        return None
+    return generation[f"sql_{engine}"] if generation["target"] == "plan" else generation["artefact"]
+
+
+def why_no_sql(generation: dict, engine: str) -> str:
+    """In words, why a generation has nothing to run on an engine."""
+    if generation["parse_status"] != "ok":
+        return ": ".join(filter(None, (generation["parse_status"], generation["parse_message"])))
+    refusals = dict(line.split(": ", 1) for line in (generation["sql_refusals"] or "").splitlines())
+    return f"unsupported: {refusals.get(engine, 'no reason is stored')}"
 
 
 def _gold_engine(engine: str, questions: pl.DataFrame) -> str:
@@ -214,7 +239,7 @@ class _Database:
         for (part, question_id), pair, predicted, verdict in self._judge_all(todo):
             scores[part][question_id] = self._score_row(pair, predicted, verdict)
             executions[part][question_id] = self._execution_row(
-                pair.generation, "prediction", pair.engine, pair.generation["artefact"], predicted, pair.input_hash
+                pair.generation, "prediction", pair.engine, pair.sql, predicted, pair.input_hash
             )
             done.judged += verdict.outcome != "not_judged"
             done.not_judged += verdict.outcome == "not_judged"
@@ -226,7 +251,8 @@ class _Database:
 
     def _pair(self, generation: dict, engine: str) -> Pair:
         gold = self._gold_rows(self.gold_engines[engine])[generation["question_id"]]
-        return Pair(generation, engine, gold, self._hash(engine, generation["artefact"], gold["input_hash"]))
+        sql = predicted_sql(generation, engine)
+        return Pair(generation, engine, gold, self._hash(engine, sql, gold["input_hash"]))
 
     def _gold_rows(self, engine: str) -> dict[str, dict]:
         """The golds' rows of `executions` on one engine, by question id; those that are new are run and stored."""
@@ -281,9 +307,9 @@ class _Database:
         """Judge pairs as the results of their predictions come in; those that need no run or cannot be run come last."""
         golds = self._gold_results(todo.values())
         statements = [
-            Statement(pair.engine, self.db_id, self.path, pair.generation["artefact"], tag=key)
+            Statement(pair.engine, self.db_id, self.path, pair.sql, tag=key)
             for key, pair in todo.items()
-            if self._can_run(pair.engine, pair.generation["artefact"])
+            if self._can_run(pair.engine, pair.sql)
         ]
         left = dict(todo)
         for statement, execution in self.executor.run_many(statements):
@@ -311,7 +337,7 @@ class _Database:
             outcome = "gold_timeout" if status == "timeout" else "gold_failed"
             return Verdict(outcome, False, f"the gold query: {status}: {message}")
         if predicted is None:
-            return Verdict("prediction_failed", False, f"no query: {pair.generation['parse_status']}")
+            return Verdict("prediction_failed", False, f"no query: {why_no_sql(pair.generation, pair.engine)}")
         if predicted.status != "ok":
             return Verdict("prediction_failed", False, f"{predicted.status}: {predicted.message}")
         sides = [predicted.table.rows(), gold.table.rows()]
@@ -324,6 +350,8 @@ class _Database:
         """What stands between this pair and a verdict, other than the two statements themselves."""
         if self.missing:
             return self.missing
+        if pair.generation["error"]:
+            return f"the model gave no answer: {pair.generation['error']}"
         if pair.gold["sql"] is None:
             return NO_GOLD
         for engine in (pair.engine, pair.gold["engine"]):

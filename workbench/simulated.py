@@ -12,9 +12,11 @@ from random import Random
 import sqlglot
 from sqlglot import exp
 
-from workbench.errors import GenerationError
+from workbench.errors import GenerationError, WorkbenchError
 from workbench.llm import Request, Response
 from workbench.results import content_hash
+from workbench.schema import Schema
+from workbench.sql_to_plan import sql_to_plan
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,8 @@ def answer(request: Request) -> Response:
     for _ in range(2):
         if draw.random() < model.edits:
             tree = _edited(tree, draw)
+    if request.target == "plan":
+        return _response(request, _planned(tree, request.reference["schema"]))
     return _response(
         request,
         _written(
@@ -77,6 +81,15 @@ def _written(tree: exp.Expression, dialect: str, model: SimulatedModel, draw: Ra
     if draw.random() < model.slips:
         return tree.sql("sqlite")
     return tree.sql(dialect, identify=True)
+
+
+def _planned(tree: exp.Expression, schema: Schema) -> str:
+    """The query as a plan; as SQL where it has none."""
+    sql = tree.sql("sqlite")
+    try:
+        return sql_to_plan(sql, schema).to_json()
+    except WorkbenchError:
+        return sql
 
 
 def _response(request: Request, sql: str) -> Response:

@@ -4,7 +4,8 @@ Reads only what is stored, never a model or a database.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -13,49 +14,94 @@ from workbench import paths
 from workbench.errors import ConfigError, NotBuiltError, ResultsError
 from workbench.results import Run
 
-STUDIES = ("portability",)
-PLANNED = (
-    "crossover",
-    "errors",
-    "features",
-    "meta",
-    "classifier",
-    "agreement",
-    "roundtrip",
-    "tokens",
-    "efficiency",
-    "structure",
-)
+
+@dataclass(frozen=True)
+class Study:
+    """table: the name of results.TABLES that a run's is stored under. of_run: raises ResultsError where a run holds nothing
+    to study. of_published: the same of the papers' figures, where they print it."""
+
+    table: str
+    of_run: Callable[[Run], pl.DataFrame]
+    of_published: Callable[[], pl.DataFrame] | None = None
+
+
+def _portability(run: Run) -> pl.DataFrame:
+    from workbench.portability import portability
+
+    return portability(_scores(run))
+
+
+def _published_portability() -> pl.DataFrame:
+    from workbench.published import portability
+
+    return portability()
+
+
+def _crossover(run: Run) -> pl.DataFrame:
+    from workbench.crossover import crossover
+
+    return crossover(_portability(run))
+
+
+def _published_crossover() -> pl.DataFrame:
+    from workbench.crossover import crossover
+
+    return crossover(_published_portability())
+
+
+def _roundtrip(run: Run) -> pl.DataFrame:
+    from workbench.plan_roundtrip import fidelity
+
+    rows = run.table("roundtrip")
+    if rows.is_empty():
+        raise ResultsError("has no round trips", where=run.path, hint="workbench plan roundtrip PATH --run RUN first")
+    return fidelity(rows)
+
+
+STUDIES = {
+    "portability": Study("portability", _portability, _published_portability),
+    "crossover": Study("crossover", _crossover, _published_crossover),
+    "roundtrip": Study("fidelity", _roundtrip),
+}
+PLANNED = ("errors", "features", "meta", "classifier", "agreement", "tokens", "efficiency", "structure")
 
 
 def study(name: str, run: Run | str | Path | None = None, *, is_published: bool = False) -> pl.DataFrame:
     """Compute a study table and, for a run, store it under the run; of the papers' figures it is only returned."""
     _known(name, run, is_published)
     if is_published:
-        from workbench import published
-
-        return published.portability()
-    from workbench.portability import portability
-
+        return STUDIES[name].of_published()
     run = Run.open(run)
     with run.locked():
-        table = portability(_scores(run))
-        run.write_study(name, table)
+        table = STUDIES[name].of_run(run)
+        run.write_study(STUDIES[name].table, table)
     return table
+
+
+def studies(
+    run: Run | str | Path | None = None, *, is_published: bool = False
+) -> Iterator[tuple[str, pl.DataFrame | str]]:
+    """Every study there is: its name and its table, or why the run has none."""
+    run = run if run is None else Run.open(run)
+    for name in _available(is_published):
+        try:
+            yield name, study(name, run, is_published=is_published)
+        except ResultsError as error:
+            yield name, str(error)
 
 
 def figures(
     name: str | Sequence[str], run: Run | str | Path | None = None, *, is_published: bool = False
 ) -> list[Path]:
     """Draw figures (pdf, png, and the numbers as csv) under figures/; "all" draws every one. Returns the files."""
-    if not isinstance(name, str) or name == "all":
-        return [
-            path
-            for each in (STUDIES if name == "all" else name)
-            for path in figures(each, run, is_published=is_published)
-        ]
     from workbench.figures import FIGURES, save_figure
 
+    if not isinstance(name, str) or name == "all":
+        chosen = [each for each in FIGURES if each in _available(is_published)] if name == "all" else name
+        return [path for each in chosen for path in figures(each, run, is_published=is_published)]
+    _known(name, run, is_published)
+    if name not in FIGURES:
+        raise ConfigError(f"{name} has a table, but no figure", hint=f"available: {', '.join(FIGURES)}")
     table = study(name, run, is_published=is_published)
     folder = paths.figures_dir(paths.PUBLISHED if is_published else Run.open(run).path)
     drawn: list[Path] = []
@@ -78,13 +124,14 @@ def _known(name: str, run: object, is_published: bool) -> None:
         raise NotBuiltError(f"{name} is not built yet", hint=f"available: {', '.join(STUDIES)}")
     if name not in STUDIES:
         raise ConfigError(f"there is no study {name!r}", hint=f"available: {', '.join(STUDIES)}")
+    if is_published and name not in _available(is_published):
+        raise ConfigError(f"the papers print no {name}", hint=f"available: {', '.join(_available(is_published))}")
     if (run is None) == (not is_published):
         raise ConfigError("say which results", hint="either --run RUN or --published")
 
 
-def names(name: str) -> Sequence[str]:
-    """A study's name, or all of them for "all"."""
-    return STUDIES if name == "all" else (name,)
+def _available(is_published: bool) -> list[str]:
+    return [name for name, each in STUDIES.items() if not is_published or each.of_published]
 
 
 def accuracy(run: Run | str | Path) -> pl.DataFrame:

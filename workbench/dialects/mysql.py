@@ -14,6 +14,7 @@ from typing import ClassVar
 from sqlglot import exp
 
 from workbench import magnitudes
+from workbench.backends.mysql_hints import DEEP, UNPUSHED
 from workbench.core_functions import Core, TypedAggregation, TypedOver
 from workbench.dialects.base import Names, bracketed
 from workbench.dialects.mysql_times import MySQLTimes
@@ -58,9 +59,6 @@ KEYWORDS = """
 _EXACT = "DECIMAL(65, 30)"  # the shortest digits of a double
 _TRIFLE = "1.0000000000000003"  # https://sqlite.org/src/file?name=src/printf.c&ci=version-3.40.1, etFLOAT
 _NO_NUMBER = "-1.7976931348623157e308"  # stands for NaN, which MySQL does not have
-_DEEP = "SET_VAR(cte_max_recursion_depth = 1000000)"  # 1000 if nothing is said
-# a condition that is pushed into a set operation is read anew there, and casts to text get another collation
-_UNPUSHED = "SET_VAR(optimizer_switch = 'derived_condition_pushdown=off')"
 _WIDE = {"integer": "SIGNED", "text": "CHAR(16383)"}  # characters of the longest VARCHAR
 
 
@@ -87,8 +85,8 @@ class MySQL(MySQLTimes):
         group_any_values(tree)
         sign_ranks(tree, self.types["integer"])
         sort_excepts(tree)
-        hints = [_DEEP] if any(clause.recursive for clause in tree.find_all(exp.With)) else []
-        hints += [_UNPUSHED] if _tests_casts_of_sets(tree, self.types["text"]) else []
+        hints = [DEEP] if any(clause.recursive for clause in tree.find_all(exp.With)) else []
+        hints += [UNPUSHED] if _tests_casts_of_sets(tree, self.types["text"]) else []
         if hints:
             first_select(tree).set("hint", exp.Hint(expressions=[exp.Var(this=" ".join(hints))]))
         for bound in tree.find_all(exp.Limit, exp.Offset):

@@ -1,0 +1,75 @@
+"""One answer of a model -> its row of `generations`: what it holds, what that compiles to, what it took.
+
+In: a request, the response to it or why there is none, the schema. Out: the row's columns. A plan's SQL is written for
+every engine; a dialect that refuses it is named with its reason.
+"""
+
+from workbench.backends import BACKENDS
+from workbench.errors import GenerationError, WorkbenchError
+from workbench.extract import Extracted, extract_plan, extract_sql, split_thinking, thinking_fault
+from workbench.llm import Request, Response
+from workbench.plan import Plan
+from workbench.plan_to_sql import plan_to_sql
+from workbench.prompts import prompt_hash
+from workbench.schema import Schema
+
+
+def extracted(request: Request, response: Response, schema: Schema) -> Extracted:
+    """The artefact of an answer, see extract.py."""
+    _, answer = split_thinking(response.text, response.thinking)
+    if request.target == "plan":
+        return extract_plan(answer, schema, response.finish_reason, response.refusal)
+    return extract_sql(answer, response.finish_reason, response.refusal)
+
+
+def answer_row(request: Request, response: Response, found: Extracted, thinking_mode: str | None = None) -> dict:
+    """The row of an answered question."""
+    thinking, _ = split_thinking(response.text, response.thinking)
+    return _asked(request) | {
+        "response": response.text,
+        "thinking": thinking,
+        "thinking_fault": thinking_mode and thinking_fault(thinking_mode, response.text, response.thinking),
+        "artefact": found.artefact,
+        "parse_status": found.status,
+        "parse_message": found.message,
+        **(compiled(found.plan) if found.plan else {}),
+        "input_tokens": response.input_tokens,
+        "cached_tokens": response.cached_tokens,
+        "output_tokens": response.output_tokens,
+        "reasoning_tokens": response.reasoning_tokens,
+        "tokens_source": response.tokens_source,
+        "constraint": response.constraint,
+        "cost": response.cost,
+        "seconds": response.seconds,
+        "finish_reason": response.finish_reason,
+    }
+
+
+def failed_row(request: Request, error: GenerationError) -> dict:
+    """The row of a question without an answer."""
+    return _asked(request) | {"parse_status": "empty", "error": str(error)}
+
+
+def compiled(plan: Plan) -> dict[str, str | None]:
+    """The plan's SQL by column of `generations`, and the refusals of those engines that have none."""
+    row, refusals = {}, []
+    for engine in BACKENDS:
+        try:
+            row[f"sql_{engine}"] = plan_to_sql(plan, engine)
+        except WorkbenchError as fault:
+            refusals.append(f"{engine}: {fault}")
+        except Exception as fault:  # noqa: BLE001 one plan of thousands; it is counted, by name
+            refusals.append(f"{engine}: bug: {type(fault).__name__}: {' '.join(str(fault).split())[:200]}")
+    return row | {"sql_refusals": "\n".join(refusals) or None}
+
+
+def _asked(request: Request) -> dict:
+    return {
+        "target": request.target,
+        "dialect": request.dialect,
+        "question_id": request.question_id,
+        "db_id": request.db_id,
+        "sample": request.sample,
+        "prompt_hash": prompt_hash(request.messages),
+        "attempts": request.attempt + 1,
+    }
