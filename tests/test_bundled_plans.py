@@ -64,8 +64,6 @@ GAPS = [
     ("a window's frame with exclude", ("mysql",), {1047, 1144, 1445}),
     ("a window's EXCLUDE", ("clickhouse",), {1047, 1144, 1445}),
     ("a distance in a window's RANGE", ("clickhouse",), {520, 1530}),
-    # the gate refuses the hint by which recursion may go on after 1000 rounds
-    ("refused: '/*+'", ("mysql",), {210, 305, 403, 507, 603, 1010, 1131, 1231, 1305, 1330, 1527}),
     # MySQL makes IN a condition on groups, and then misses the outer column among the keys
     ("of HAVING clause is not in GROUP BY", ("mysql",), {1215}),
 ]
@@ -122,7 +120,8 @@ def test_every_gold_keeps_its_rows(round_trips, engine):
         if outcome not in ("equal", "ambiguous") and not (number in known and known[number] in reason)
     ]
     assert wrong == []
-    assert set(rows.filter(outcome="equal")["question_id"]).isdisjoint(known)  # a gap that is closed leaves the table
+    closed = known.keys() & set(rows.filter(outcome="equal")["question_id"])
+    assert closed == set()  # a gap that is closed leaves the table
 
 
 def test_every_plan_comes_back_from_sql_json_and_reljson(round_trips):
