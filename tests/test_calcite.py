@@ -113,4 +113,9 @@ def test_golds(calcite, shared, name):
     benchmark = wb.read_benchmark(name if name == "bundled" else shared / "data" / name)
     golds = sorted(set(benchmark.questions.select("db_id", "gold_sql").rows()))
     queries = {sql: (sql, benchmark.schema(db_id), benchmark.database_path(db_id)) for db_id, sql in golds}
-    assert _check(calcite, queries, {}) >= 0.8 * len(queries)
+    not_read = {
+        sql: "keys of one name, from two tables"
+        for sql in queries
+        if "GROUP BY v.vessel_id, v.name" in sql and "h.name" in sql
+    }
+    assert _check(calcite, queries, not_read) >= 0.8 * len(queries)

@@ -81,6 +81,10 @@ def test_golds_come_back_equal(shared, name):
     benchmark = wb.read_benchmark(name if name == "bundled" else shared / "data" / name)
     for db_id, sql in set(benchmark.questions.select("db_id", "gold_sql").rows()):
         plan = sql_to_plan(sql, benchmark.schema(db_id))
+        if "WITH RECURSIVE" in sql:
+            with pytest.raises(UnsupportedError, match="recursive sub-pipeline"):
+                plan.to_reljson()
+            continue
         assert Plan.from_reljson(plan.to_reljson(), benchmark.schema(db_id)) == plan, sql
 
 

@@ -176,10 +176,3 @@ def test_a_database_that_is_not_there_is_not_judged(here):
     (here / "bench" / "databases" / "pets" / "pets.sqlite").unlink()
     rows = roundtrip([benchmark], ["sqlite"], "r")
     assert set(rows["outcome"]) == {"not_judged"}
-
-
-def test_bundled_golds_keep_their_rows(root):
-    rows = roundtrip([wb.read_benchmark("bundled")], ["sqlite", "duckdb"], "r")
-    plans = fidelity(rows).filter(method="plan")
-    assert plans["share"].to_list() == [100.0, 100.0]
-    assert plans["plan_kept"].to_list() == [30, 30]

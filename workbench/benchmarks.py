@@ -108,7 +108,7 @@ def read_benchmark(path: str | Path, split: str | None = None, databases: str | 
         raise BenchmarkError(f"cannot be read: {fault.strerror}", where=fault.filename or path) from fault
     benchmark.origin = given
     if is_bundled:
-        benchmark.name = "bundled"
+        benchmark.name = "bundled" if source.split == "dev" else f"bundled-{source.split}"
         benchmark.questions = benchmark.questions.with_columns(class_source=pl.lit("hand"))
     return benchmark
 

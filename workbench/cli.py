@@ -16,7 +16,7 @@ import click
 
 from workbench.cli_options import chosen_engines, databases_option, print_records, print_table, read_benchmark_or_warn
 from workbench.cli_plan import plan
-from workbench.errors import NotBuiltError, WorkbenchError
+from workbench.errors import ConfigError, NotBuiltError, WorkbenchError
 
 
 class _Group(click.Group):
@@ -94,15 +94,30 @@ def engines(action: str, names: tuple[str, ...], is_json: bool) -> None:
 
 
 @main.command()
-@benchmark_option
+@click.option(
+    "--benchmark", default="bundled", show_default=True, metavar="PATH", help="A benchmark folder as downloaded."
+)
 @databases_option
 @click.option("--engines", metavar="NAMES", help="Comma-separated; all by default.")
 @click.option("--synthesize", is_flag=True, help="Make up small databases where the benchmark has none.")
-def prepare(benchmark: str, databases: str | None, engines: str | None, synthesize: bool) -> None:
+@click.option(
+    "--export", "layout", type=click.Choice(["bird"]), help="Write the bundled benchmark as BIRD is, and no more."
+)
+@click.option("--to", "folder", default="bird", show_default=True, metavar="DIR", help="Where --export writes.")
+def prepare(
+    benchmark: str, databases: str | None, engines: str | None, synthesize: bool, layout: str | None, folder: str
+) -> None:
     """Read a benchmark and copy its databases into the engines, exactly."""
     from workbench.backends import BACKENDS
     from workbench.migrate import prepare as prepare_
 
+    if layout:
+        from workbench.bundled import export
+
+        if benchmark != "bundled":
+            raise ConfigError("only the bundled benchmark can be exported", where="--benchmark", hint="leave it out")
+        click.echo(export(folder))
+        return
     if synthesize:
         from workbench.synthesize import synthesize as synthesize_
 

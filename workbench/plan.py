@@ -28,6 +28,7 @@ from workbench.plan_expressions import (
     Exists,
     Expression,
     InQuery,
+    Literal,
     Over,
     SortKey,
     Subquery,
@@ -310,6 +311,8 @@ class Sort(Relation):
         for bound in (self.limit, self.offset):
             if bound is not None and any(not column.is_outer for column in _columns((bound,))):
                 raise PlanError("type_error", "a limit or an offset reads no columns")
+            if isinstance(bound, Literal) and not (bound.type == "integer" and bound.value >= 0):
+                raise PlanError("type_error", f"a limit or an offset of {bound.value!r:.20}", hint="whole, from 0 on")
         check_no_aggregates(self.expressions, "a sort")
         self._check()
 

@@ -43,7 +43,7 @@ def accuracy_by_engine(scores: pl.DataFrame, metric: str = HEADLINE) -> pl.DataF
     """
     counted = pl.col("is_counted")
     table = (
-        _verdicts(scores, metric)
+        verdicts(scores, metric)
         .group_by([*KEYS, "engine"])
         .agg(
             metric=pl.lit(metric),
@@ -81,7 +81,7 @@ def portability(scores: pl.DataFrame, metric: str = HEADLINE, engines: tuple[str
     what `interval` names: databases where there are MIN_CLUSTERS or more, else questions.
     ResultsError as in `accuracy_by_engine`, and for an unknown engine.
     """
-    verdicts = _verdicts(scores, metric)
+    judged = verdicts(scores, metric)
     unknown = [name for name in engines or () if name not in ENGINES]
     if unknown:
         raise ResultsError(f"unknown engine {unknown[0]}", where="engines", hint=f"available: {', '.join(ENGINES)}")
@@ -101,7 +101,7 @@ def portability(scores: pl.DataFrame, metric: str = HEADLINE, engines: tuple[str
             same = pl.all_horizontal(
                 pl.col(name).eq_missing(pl.lit(value)) for name, value in zip(KEYS, key, strict=True)
             )
-            row |= _bootstrap(verdicts.filter(same), chosen, row["portability"])
+            row |= _bootstrap(judged.filter(same), chosen, row["portability"])
         rows.append(row)
     return pl.DataFrame(rows, schema=SCHEMA)
 
@@ -109,7 +109,7 @@ def portability(scores: pl.DataFrame, metric: str = HEADLINE, engines: tuple[str
 SCHEMA = pl.Schema(dtypes("portability"))
 
 
-def _verdicts(scores: pl.DataFrame, metric: str) -> pl.DataFrame:
+def verdicts(scores: pl.DataFrame, metric: str) -> pl.DataFrame:
     """One row per verdict: KEYS, engine, question_id, db_id, is_counted, is_correct, is_empty. Rows of two modes stand twice."""
     missing = [name for name in (*NEEDED, metric) if name not in scores.columns]
     if missing:

@@ -151,11 +151,12 @@ def swap_aggregate(tree: exp.Expression, draw: Random) -> exp.Expression | None:
 
 
 def turn_order(tree: exp.Expression, draw: Random) -> exp.Expression | None:
-    """Sort the other way round."""
+    """Sort the other way round, NULLs too."""
     node = _pick(draw, list(tree.find_all(exp.Ordered)))
     if node is None:
         return None
     node.set("desc", not node.args.get("desc"))
+    node.set("nulls_first", not node.args.get("nulls_first"))
     return tree
 
 

@@ -1,12 +1,16 @@
-"""Writes the bundled benchmark in the layout of BIRD's dev set.
+"""Writes the bundled benchmark in the layout in which BIRD is downloaded, both of its parts into one folder.
 
 In: the sources. Out: dev.json, dev.sql, dev_tables.json and, per database, dev_databases/<db>/<db>.sqlite with
-database_description/<table>.csv. dev.json has three keys that BIRD's has not: is_ordered, is_row_count_fixed, ties.
+database_description/<table>.csv; train.json, train_gold.sql, train_tables.json and train_databases/ likewise. The
+questions to train on are about the same databases. Both files of questions have three keys that BIRD's have not:
+is_ordered, is_row_count_fixed, ties.
 """
 
 import csv
 import json
+import shutil
 import sqlite3
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
@@ -19,7 +23,6 @@ DESCRIPTION_HEADER = ("original_column_name", "column_name", "column_description
 def write_layout(folder: Path) -> None:
     """Writes all files into an existing empty folder; the same sources give the same contents."""
     sources = read_sources()
-    questions = sorted((q for source in sources for q in source.questions), key=lambda q: q["question_id"])
     schemas = []
     for source in sources:
         database = folder / "dev_databases" / source.db_id
@@ -29,10 +32,18 @@ def write_layout(folder: Path) -> None:
             columns = _columns(connection)
             schemas.append(_tables_entry(connection, source, columns))
         _write_descriptions(database / "database_description", source, columns)
-    _write_json(folder / "dev.json", questions)
-    _write_json(folder / "dev_tables.json", schemas)
-    lines = "".join(f"{question['SQL']}\t{question['db_id']}\n" for question in questions)
-    (folder / "dev.sql").write_text(lines, encoding="utf-8", newline="\n")
+    shutil.copytree(folder / "dev_databases", folder / "train_databases")
+    golds = {"dev": "dev.sql", "train": "train_gold.sql"}  # BIRD's names
+    for split, file in golds.items():
+        questions = _by_id(q for source in sources for q in (source.questions if split == "dev" else source.train))
+        _write_json(folder / f"{split}.json", questions)
+        _write_json(folder / f"{split}_tables.json", schemas)
+        lines = "".join(f"{question['SQL']}\t{question['db_id']}\n" for question in questions)
+        (folder / file).write_text(lines, encoding="utf-8", newline="\n")
+
+
+def _by_id(questions: Iterable[dict]) -> list[dict]:
+    return sorted(questions, key=lambda question: question["question_id"])
 
 
 def _load(connection: sqlite3.Connection, source: Source) -> None:

@@ -15,7 +15,14 @@ from workbench.bundled.seeded import Seeded
 from workbench.errors import BenchmarkError
 
 HERE = Path(__file__).resolve().parent
-SEEDS = {"island_ferries": 8, "botanical_garden": 44}  # one line per database, in the order of the questions
+SEEDS = {  # one line per database, in the order of the questions
+    "island_ferries": 8,
+    "botanical_garden": 44,
+    "chess_league": 1972,
+    "county_clinic": 37,
+    "radio_archive": 89,
+    "tool_library": 21,
+}
 TIES = (None, "inside", "limit")
 REQUIRED = {"id", "question", "sql", "is_ordered", "is_row_count_fixed"}
 OPTIONAL = {"evidence", "ties"}
@@ -28,6 +35,7 @@ class Source:
     rows: table -> rows in the schema's column order; texts become numbers where the column is declared so.
     descriptions: table -> {"name": ..., "columns": {column: [readable name, meaning, values]}}.
     questions: in the form of BIRD's dev.json, with is_ordered, is_row_count_fixed and ties besides.
+    train: questions to train on, in the same form; none where the folder has no train.yaml.
     """
 
     db_id: str
@@ -35,6 +43,7 @@ class Source:
     rows: dict[str, list[tuple]]
     descriptions: dict[str, dict]
     questions: list[dict]
+    train: list[dict]
 
 
 def read_sources() -> list[Source]:
@@ -52,8 +61,13 @@ def read_source(db_id: str) -> Source:
         schema=(folder / "schema.sql").read_text(encoding="utf-8"),
         rows=rows,
         descriptions=_read_yaml(folder / "descriptions.yaml"),
-        questions=[question_from_yaml(entry, db_id) for entry in _read_yaml(folder / "questions.yaml")],
+        questions=_read_questions(folder / "questions.yaml"),
+        train=_read_questions(folder / "train.yaml") if (folder / "train.yaml").is_file() else [],
     )
+
+
+def _read_questions(path: Path) -> list[dict]:
+    return [question_from_yaml(entry, path.parent.name, path.name) for entry in _read_yaml(path)]
 
 
 def _read_csv(path: Path) -> list[dict]:
@@ -67,9 +81,9 @@ def _read_yaml(path: Path):
     return yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
-def question_from_yaml(entry: dict, db_id: str) -> dict:
+def question_from_yaml(entry: dict, db_id: str, file: str = "questions.yaml") -> dict:
     """An entry of questions.yaml in the form of dev.json; BenchmarkError names keys that are misspelt or missing."""
-    where = f"{db_id}/questions.yaml, id {entry.get('id')}"
+    where = f"{db_id}/{file}, id {entry.get('id')}"
     wrong = (REQUIRED - entry.keys()) | (entry.keys() - REQUIRED - OPTIONAL)
     if wrong:
         raise BenchmarkError(f"keys missing or unknown: {', '.join(sorted(wrong))}", where=where)

@@ -1,0 +1,1 @@
+"""A community radio station and its record archive: artists, recordings, programmes, hosts, airplay, requests."""

@@ -1,0 +1,1 @@
+"""A city's tool library and repair workshop: members, tools in a tree of categories, loans, repairs, parts, invoices."""
