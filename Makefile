@@ -56,7 +56,7 @@ lock: $(READY) ## requirements.lock again, after a change of pyproject.toml (ARG
 		--universal --python-version 3.11 --fork-strategy fewest --generate-hashes --no-emit-index-url \
 		--no-annotate --custom-compile-command "make lock" --quiet $(ARGS)
 
-speed: $(READY) $(MYSQL) ## how long plans and migrations take, beside sqlglot, the bare routes and dlt (ARGS=--rounds 5, ...)
+speed: $(READY) $(MYSQL) ## how long plans, verdicts and migrations take, beside sqlglot, pandas, the bare routes and dlt (ARGS=--rounds 5, ...)
 	@if ! cmp -s speed/requirements.txt .cache/speed/requirements.txt; then
 		rm -rf .cache/speed/packages
 		if UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$${PIP_INDEX_URL:-}}" .venv/bin/python -m uv --quiet pip install \
@@ -68,6 +68,7 @@ speed: $(READY) $(MYSQL) ## how long plans and migrations take, beside sqlglot, 
 		fi
 	fi
 	.venv/bin/python speed/compiler.py
+	.venv/bin/python speed/compare.py
 	.venv/bin/python speed/migration.py $(ARGS)
 
 clean: ## removes .venv and every cache; results/ and figures/ stay

@@ -18,11 +18,11 @@ from plan_strategies import Drawn
 from workbench.backends import BACKENDS, Limits, get_backend
 from workbench.dialects import NAMES
 from workbench.errors import EngineError, UnsupportedError
-from workbench.metrics import normalise
 from workbench.migrate import ensure_database
 from workbench.plan import Plan, With, walk_relations
 from workbench.plan_to_sql import Writer, plan_to_sql
 from workbench.sql_to_plan import sql_to_plan
+from workbench.value_forms import normalise
 
 LIMITS = Limits(seconds=20, rows=100_000)
 TOLERANCE = 1e-9  # relative and absolute: sums of inexact reals depend on the order of the rows

@@ -54,8 +54,8 @@ def test_the_good_files_are_good(here):
     done = workbench("score", "--run", "r", "--json")
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)[0] | {"low": 0, "high": 0} == {
-        "model": "good", "target": "sql", "mode": "native", "engine": "sqlite", "metric": "bird_ex",
-        "n": 2, "correct": 1, "accuracy": 50.0, "low": 0, "high": 0, "not_judged": 0, "failures": None,
+        "model": "good", "target": "sql", "mode": "native", "engine": "sqlite", "metric": "df_match",
+        "n": 2, "correct": 1, "accuracy": 50.0, "low": 0, "high": 0, "not_judged": 0, "empty_gold": 0, "failures": None,
     }  # fmt: skip
     assert "SELECT count(*)" in workbench("score", "--run", "r", "--explain", "a").output
 

@@ -6,7 +6,8 @@ import pytest
 import workbench as wb
 from workbench.generate import _cut
 from workbench.results import Run
-from workbench.score import predicted_sql, why_no_sql, written_for
+from workbench.score import written_for
+from workbench.score_database import predicted_sql, why_no_sql
 
 PLANNER = {"name": "simulated-8b", "provider": "simulated", "targets": ["sql", "plan"]}
 ENGINES = ("sqlite", "postgres", "mysql", "clickhouse", "duckdb")

@@ -8,7 +8,8 @@ from uuid import UUID
 import pytest
 
 from workbench.errors import ResultsError
-from workbench.metrics import bird_ex, first_difference, normalise, wilson_interval
+from workbench.metrics import bird_ex, first_difference, wilson_interval
+from workbench.value_forms import normalise
 
 NAN = float("nan")
 

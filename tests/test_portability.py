@@ -9,7 +9,13 @@ from workbench.portability import ENGINES, RESAMPLES, SCHEMA, accuracy_by_engine
 from workbench.published import N_QUESTIONS, read_portability, write_portability
 from workbench.published import portability as published_portability
 
-TYPES = {"params_b": pl.Float64, "weights": pl.String, "dialect": pl.String, "bird_ex": pl.Boolean}
+TYPES = {
+    "params_b": pl.Float64,
+    "weights": pl.String,
+    "dialect": pl.String,
+    "bird_ex": pl.Boolean,
+    "df_match": pl.Boolean,
+}
 
 
 def scores(*answers, **model) -> pl.DataFrame:
@@ -37,6 +43,7 @@ def scores(*answers, **model) -> pl.DataFrame:
                     "question_id": str(question),
                     "db_id": f"db{question % about.get('databases', 2)}",
                     "bird_ex": {"1": True, "0": False, "f": False, "g": False}.get(letter),
+                    "df_match": {"1": True, "0": False, "f": False}.get(letter),
                     "outcome": outcomes.get(letter, "judged"),
                 }
             )
@@ -48,7 +55,7 @@ def only(frame: pl.DataFrame) -> dict:
     return frame.row(0, named=True)
 
 
-COUNTS = [  # verdicts -> n, correct, not_judged
+COUNTS = [  # verdicts by BIRD's rule -> n, correct, not_judged
     ("right and wrong", "1100", (4, 2, 0)),
     ("a failed prediction is wrong", "11ff", (4, 2, 0)),
     ("so is a failed gold, by the official rule", "11g", (3, 2, 0)),
@@ -57,9 +64,14 @@ COUNTS = [  # verdicts -> n, correct, not_judged
 ]
 
 
+def test_a_failed_gold_leaves_df_match_which_is_the_headline():
+    row = only(accuracy_by_engine(scores(("sqlite", "1fg0"))))
+    assert (row["metric"], row["n"], row["correct"], row["not_judged"]) == ("df_match", 3, 1, 1)
+
+
 @pytest.mark.parametrize(("letters", "counts"), [c[1:] for c in COUNTS], ids=[c[0] for c in COUNTS])
 def test_what_counts(letters, counts):
-    row = only(accuracy_by_engine(scores(("sqlite", letters))))
+    row = only(accuracy_by_engine(scores(("sqlite", letters)), "bird_ex"))
     n, correct, _ = counts
     assert (row["n"], row["correct"], row["not_judged"]) == counts
     assert row["accuracy"] == (correct / n if n else None)
@@ -168,7 +180,7 @@ def test_null_size_and_weights_are_kept():
 
 BROKEN = [
     ("empty", scores(("sqlite", "1")).clear(), {}, "no scores"),
-    ("no such metric", scores(("sqlite", "1")), {"metric": "df_match"}, "no column df_match"),
+    ("no such metric", scores(("sqlite", "1")), {"metric": "soft_f1"}, "no column soft_f1"),
     ("no verdict", scores(("sqlite", "1")), {"metric": "params_b"}, "no verdict per row"),
     ("missing column", scores(("sqlite", "1")).drop("db_id"), {}, "no column db_id"),
     ("foreign dialect", scores(("postgres", "mysql", "1")), {}, "SQL written for postgres was run on mysql"),

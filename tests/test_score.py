@@ -2,17 +2,20 @@
 
 import json
 import sqlite3
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
 
+from workbench import judge
 from workbench.backends.base import Execution, Limits
 from workbench.benchmarks import read_benchmark
 from workbench.errors import ConfigError, ResultsError
 from workbench.execute import Executor
+from workbench.explain import explain
 from workbench.import_predictions import import_predictions, size_in_name
 from workbench.results import Run
-from workbench.score import dialect_for, explain, score
+from workbench.score import dialect_for, score
 
 GOLDS = {
     "equal": "SELECT name FROM bird WHERE grams > 10",
@@ -30,13 +33,13 @@ PREDICTIONS = {
     "gold_failed": "SELECT grams FROM bird",
     "order": "SELECT name FROM bird ORDER BY grams DESC",
 }
-EXPECTED = {
-    "equal": (True, "judged", "equal sets of rows"),
-    "wrong": (False, "judged", "column 1: 4 vs gold's 3"),
-    "failed": (False, "prediction_failed", "name_error: no such column: nom"),
-    "none": (False, "prediction_failed", "no query: empty"),
-    "gold_failed": (False, "gold_failed", "the gold query: name_error: no such column: wingspan"),
-    "order": (True, "judged", "equal sets of rows"),
+EXPECTED = {  # df_match, bird_ex, outcome, reason
+    "equal": (True, True, "judged", "equal: the same rows"),
+    "wrong": (False, False, "judged", "row 1, column 1: 4 vs 3"),
+    "failed": (False, False, "prediction_failed", "name_error: no such column: nom"),
+    "none": (False, False, "prediction_failed", "no query: empty"),
+    "gold_failed": (None, False, "gold_failed", "the gold query: name_error: no such column: wingspan"),
+    "order": (False, True, "judged", "row 1, column 1: 'owl' vs 'wren'"),
 }
 
 
@@ -75,7 +78,8 @@ def test_each_outcome_is_kept_apart(run):
     done = score(run, ["sqlite"])
     assert (done.judged, done.kept) == (6, 0)
     found = {
-        row["question_id"]: (row["bird_ex"], row["outcome"], row["reason"]) for row in _rows(run).iter_rows(named=True)
+        row["question_id"]: tuple(row[name] for name in ("df_match", "bird_ex", "outcome", "reason"))
+        for row in _rows(run).iter_rows(named=True)
     }
     assert found == EXPECTED
     executions = run.table("executions")
@@ -171,15 +175,37 @@ def test_a_slow_prediction_and_a_slow_gold_are_two_outcomes(root, folder):
     assert found["b"][0] == "gold_timeout" and found["b"][2] == "timeout"
 
 
-def test_explain_shows_statements_and_reasons(run):
+def test_explain_lays_a_pair_open(run):
     score(run, ["sqlite"])
-    table = explain(run, "wrong")
-    assert table.select("model", "sql", "reason").rows() == [
-        (None, GOLDS["wrong"], "gold: ok"),
-        ("birds-7b", PREDICTIONS["wrong"], "column 1: 4 vs gold's 3"),
-    ]
+    (row,) = explain(run, "order").iter_rows(named=True)
+    assert (row["model"], row["gold_sql"], row["sql"]) == ("birds-7b", GOLDS["order"], PREDICTIONS["order"])
+    assert row["gold_result"].splitlines() == ["name", "'wren'", "'robin'", "'owl'", "(3 rows)"]
+    assert row["result"].splitlines()[1] == "'owl'"
+    assert (row["question_class"], row["class_source"], row["ties"]) == (
+        "ordered_not_fixed",
+        "gold_sql",
+        "no rows are tied",
+    )
+    assert (row["df_match"], row["bird_ex"], row["reason"]) == (False, True, EXPECTED["order"][3])
+    (row,) = explain(run, "equal").iter_rows(named=True)
+    assert (row["columns"], row["ties"]) == ("name (1) <- name (1)", None)
     with pytest.raises(ResultsError, match="has no question 'x'"):
         explain(run, "x")
+
+
+def test_a_bad_pair_does_not_stop_the_run(run, monkeypatch):
+    def judge_or_fail(pair):
+        if pair.gold_sql == GOLDS["wrong"]:
+            raise ZeroDivisionError("a fault of ours")
+        return judge.judge(pair)
+
+    monkeypatch.setattr("workbench.score_database.judge", SimpleNamespace(**vars(judge) | {"judge": judge_or_fail}))
+    assert score(run, ["sqlite"]).not_judged == 1
+    row = _rows(run).filter(question_id="wrong").row(0, named=True)
+    assert (row["outcome"], row["df_match"], row["bird_ex"]) == ("not_judged", None, None)
+    assert row["reason"] == "the pair could not be compared: ZeroDivisionError: a fault of ours"
+    monkeypatch.setattr("workbench.score_database.judge", judge)
+    assert score(run, ["sqlite"]).judged == 1
 
 
 def test_a_run_without_generations_says_what_to_do(root, folder):
@@ -258,6 +284,7 @@ def test_what_an_engine_did_not_answer_is_asked_again(run, monkeypatch, tmp_path
     assert set(_rows(run)["outcome"]) == {"not_judged"}
     score(run, ["sqlite"])
     found = {
-        row["question_id"]: (row["bird_ex"], row["outcome"], row["reason"]) for row in _rows(run).iter_rows(named=True)
+        row["question_id"]: tuple(row[name] for name in ("df_match", "bird_ex", "outcome", "reason"))
+        for row in _rows(run).iter_rows(named=True)
     }
     assert found == EXPECTED

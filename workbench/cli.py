@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from workbench.cli_options import chosen_engines, databases_option, print_table, read_benchmark_or_warn
+from workbench.cli_options import chosen_engines, databases_option, print_records, print_table, read_benchmark_or_warn
 from workbench.cli_plan import plan
 from workbench.errors import ConfigError, NotBuiltError, WorkbenchError
 
@@ -217,25 +217,32 @@ def generate(
     "--seconds", type=click.FloatRange(min=0, min_open=True), help="Time limit of one statement, 30 by default."
 )
 @click.option("--repeats", type=click.IntRange(min=1), help="Also time every right pair this often, one at a time.")
+@click.option("--instances", type=click.IntRange(min=1), help="Also judge on N made-up instances (test suite).")
 @trust_option
 @click.option("--explain", metavar="ID", help="Show every verdict on one question instead.")
 @json_option
 def score(
-    run: str, engines: str | None, seconds: float | None, repeats: int | None, explain: str | None, is_json: bool
+    run: str,
+    engines: str | None,
+    seconds: float | None,
+    repeats: int | None,
+    instances: int | None,
+    explain: str | None,
+    is_json: bool,
 ) -> None:
     """Execute and judge what a run holds; prints accuracy per model and engine."""
     from workbench.backends.base import Limits
+    from workbench.explain import explain as explain_
     from workbench.results import Run
-    from workbench.score import explain as explain_
     from workbench.score import score as score_
     from workbench.study import accuracy
 
     if explain is not None:
-        print_table(explain_(run, explain), is_json)
+        print_records(explain_(run, explain), is_json)
         return
     chosen = chosen_engines(engines)
     limits = Limits(seconds=seconds) if seconds else None
-    done = score_(run, chosen, limits)
+    done = score_(run, chosen, limits, instances or 0)
     click.echo(done, err=True)
     if repeats:
         from workbench.timing import time_pairs

@@ -1,6 +1,7 @@
 """What the commands share: names of engines, benchmarks with their warnings, tables on the terminal."""
 
 import json
+import textwrap
 
 import click
 
@@ -29,6 +30,19 @@ def check_distinct(names: list[str], kind: str) -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ConfigError(f"{kind} {twice!r} is named twice")
+
+
+def print_records(frame, is_json: bool = False) -> None:
+    """Each row as a block, a line or an indented paragraph for each value."""
+    if is_json:
+        return print_table(frame, is_json)
+    for number, row in enumerate(frame.iter_rows(named=True)):
+        if number:
+            click.echo("-" * 80)
+        for name, value in row.items():
+            text = "-" if value is None else str(value)
+            is_long = "\n" in text or len(text) > 90
+            click.echo(f"{name}:" + ("\n" + textwrap.indent(text, "    ") if is_long else f" {text}"))
 
 
 def print_table(frame, is_json: bool = False) -> None:

@@ -107,7 +107,9 @@ class Config(_Strict):
     engines: Annotated[list[EngineName], Field(min_length=1)] = ["sqlite"]
     models: Annotated[list[ModelConfig], Field(min_length=1)]
     question_limit: Annotated[int, Field(gt=0, le=10**9)] | None = None
-    metrics: Annotated[list[Literal["bird_ex"]], Field(min_length=1)] = ["bird_ex"]
+    metrics: Annotated[
+        list[Literal["df_match", "df_match_strict", "df_match_paper", "bird_ex"]], Field(min_length=1)
+    ] = ["df_match"]  # the first is the headline
     figures: list[Literal["portability"]] = ["portability"]
     limits: LimitsConfig = LimitsConfig()
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0

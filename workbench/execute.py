@@ -189,7 +189,7 @@ class Executor:
         stopped = self._stopped(statement)  # before what is stored, which another gate may have let through
         if stopped is not None:
             return stopped
-        stored = _load(key) or self._timeouts.get(key)
+        stored = load(key) or self._timeouts.get(key)
         if stored is not None:
             return stored
         execution = self._run(statement)
@@ -238,7 +238,7 @@ def _file(key: str) -> Path:
     return paths.cache_path("executions", key[:2], f"{key}.arrow")
 
 
-def _load(key: str) -> Execution | None:
+def load(key: str) -> Execution | None:
     """A stored outcome; None if there is none or it is damaged."""
     try:
         data = _file(key).read_bytes()

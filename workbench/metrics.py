@@ -4,19 +4,16 @@ In: two results as lists of row tuples, as the drivers returned them. Out: a ver
 interval. Only BIRD's execution accuracy so far. Judging one sample is kept apart from reducing many (portability.py).
 """
 
-import datetime
 import math
 import reprlib
 from collections.abc import Iterable, Sequence, Sized
 from decimal import Decimal
-from uuid import UUID
 
 from workbench.errors import ResultsError
 
 MAX_ROW_VALUES = 6  # of one row quoted in a reason
 _QUOTE = reprlib.Repr()  # of one value quoted in a reason
 _QUOTE.maxstring = _QUOTE.maxother = _QUOTE.maxlong = 40
-MAX_EXACT_INTEGER_DIGITS = 38  # SQL's widest integers and decimals; beyond, a Decimal becomes a float
 
 
 def bird_ex(predicted: Iterable[Sequence], gold: Iterable[Sequence]) -> bool:
@@ -44,33 +41,23 @@ def first_difference(predicted: Iterable[Sequence], gold: Iterable[Sequence]) ->
     if not missing and not extra:
         return None
     if not predicted:
-        return f"no rows vs gold's {len(gold)}, first: {_show_least(missing)}"
+        return f"no rows vs gold's {len(gold)}, first: {show_least(missing)}"
     if not gold:
-        return f"{_rows(predicted)} vs gold's none, first: {_show_least(extra)}"
+        return f"{count_rows(predicted)} vs gold's none, first: {show_least(extra)}"
     widths = [len(next(iter(rows))) for rows in (predicted, gold)]
     if widths[0] != widths[1]:
         return f"columns: {widths[0]} vs gold's {widths[1]}"
     if len(predicted) == len(gold) == 1:
         pairs = enumerate(zip(*predicted, *gold, strict=True), start=1)
         column, (ours, theirs) = next(pair for pair in pairs if pair[1][0] != pair[1][1] or _has_nan(pair[1][0]))
-        return f"column {column}: {_show(ours)} vs gold's {_show(theirs)}"
+        return f"column {column}: {show_value(ours)} vs gold's {show_value(theirs)}"
     parts = []
     if missing:
         which = "gold's only row" if len(gold) == 1 else f"{len(missing)} of gold's {len(gold)} rows"
-        parts.append(f"{which} {_be(missing)} missing, first: {_show_least(missing)}")
+        parts.append(f"{which} {_be(missing)} missing, first: {show_least(missing)}")
     if extra:
-        parts.append(f"{_rows(extra)} {_be(extra)} not in gold, first: {_show_least(extra)}")
+        parts.append(f"{count_rows(extra)} {_be(extra)} not in gold, first: {show_least(extra)}")
     return "; ".join(parts)
-
-
-def normalise(rows: Iterable[Sequence]) -> list[tuple]:
-    """Rows with one spelling for values that engines return as different Python types.
-
-    For pairs whose two sides ran on different engines, and only for those: the official rule compares raw values.
-    Decimal -> int if whole, else float; date, datetime, time -> ISO text as SQLite's functions write it ("2020-01-31",
-    "2020-01-31 23:59:00"); timedelta (MySQL's TIME) -> "[-]HH:MM:SS"; bool -> int; UUID -> text.
-    """
-    return [tuple(_normal(value) for value in row) for row in rows]
 
 
 def hashable_rows(rows: Iterable[Sequence]) -> list[tuple]:
@@ -149,38 +136,7 @@ def _has_nan(value: object) -> bool:
             return False
 
 
-def _normal(value: object) -> object:
-    match value:
-        case bool():
-            return int(value)
-        case Decimal() if value.is_nan():
-            return math.nan
-        case Decimal():
-            is_whole = value.is_finite() and value.adjusted() < MAX_EXACT_INTEGER_DIGITS
-            if is_whole and value == value.to_integral_value():
-                return int(value)
-            # a number beyond a float's range stays itself: as infinity it would equal every other such number
-            return value if value.is_finite() and math.isinf(float(value)) else float(value)
-        case datetime.datetime():  # before date, which it is a kind of
-            return value.isoformat(sep=" ")
-        case datetime.date() | datetime.time():
-            return value.isoformat()
-        case datetime.timedelta():
-            sign, span = ("-", -value) if value < datetime.timedelta(0) else ("", value)
-            minutes, seconds = divmod(span.days * 86_400 + span.seconds, 60)
-            fraction = f".{span.microseconds:06d}" if span.microseconds else ""
-            return f"{sign}{minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}{fraction}"
-        case UUID():
-            return str(value)
-        case list() | tuple():
-            return tuple(_normal(item) for item in value)
-        case bytearray() | memoryview():
-            return bytes(value)
-        case _:
-            return value
-
-
-def _rows(rows: Sized) -> str:
+def count_rows(rows: Sized) -> str:
     return f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
 
 
@@ -188,14 +144,14 @@ def _be(rows: Sized) -> str:
     return "is" if len(rows) == 1 else "are"
 
 
-def _show_least(rows: Sequence[tuple]) -> str:
+def show_least(rows: Sequence[tuple]) -> str:
     row = min(rows, key=_rank)
-    shown = [_show(value) for value in row[:MAX_ROW_VALUES]]
+    shown = [show_value(value) for value in row[:MAX_ROW_VALUES]]
     if len(row) > MAX_ROW_VALUES:
         shown.append(f"and {len(row) - MAX_ROW_VALUES} more")
     return f"({', '.join(shown)})"
 
 
-def _show(value: object) -> str:
+def show_value(value: object) -> str:
     """A value on one line: NULL, or its repr (which escapes what cannot be printed), cut to a readable length."""
     return "NULL" if value is None else _QUOTE.repr(value)

@@ -18,6 +18,8 @@ PAPER_ENGINES = ("sqlite", "postgres", "mysql", "clickhouse")  # portability run
 ENGINES = (*PAPER_ENGINES, "duckdb")  # DuckDB's accuracy stands beside; it never enters a bound or a ratio
 HOME = "sqlite"  # the engine that the benchmarks' gold is written for
 
+HEADLINE = "df_match"  # bird_ex and the other verdicts can be chosen in its place
+
 MODEL_KEYS = ["run", "benchmark", "model", "params_b", "weights", "regime", "is_simulated", "target"]
 KEYS = [*MODEL_KEYS, "mode"]
 NEEDED = [*MODEL_KEYS, "dialect", "engine", "question_id", "db_id"]
@@ -27,12 +29,13 @@ SEED = 20_260_101
 MIN_CLUSTERS = 10  # with fewer databases a percentile interval over databases is far too narrow
 
 
-def accuracy_by_engine(scores: pl.DataFrame, metric: str = "bird_ex") -> pl.DataFrame:
+def accuracy_by_engine(scores: pl.DataFrame, metric: str = HEADLINE) -> pl.DataFrame:
     """Execution accuracy of every model on every engine, with Wilson's 95 % interval.
 
     Columns: run, benchmark, model, params_b, weights, regime, is_simulated, target, mode, engine, metric, n, correct,
-    accuracy, low, high, not_judged. n counts the pairs that have a verdict; for bird_ex that includes failed
-    predictions and failed golds, both wrong by the official rule. Pairs without one are counted in not_judged.
+    accuracy, low, high, not_judged, empty_gold. n counts the pairs that have a verdict: failed predictions are wrong, and for
+    bird_ex failed golds too, by the official rule. Pairs without one are counted in not_judged, those
+    of n whose gold finds nothing, which an empty answer matches, in empty_gold.
     accuracy and its interval are null where n is 0.
     mode: "native" is SQL asked for in the engine's own dialect, "as-written" is SQL asked for SQLite and run unchanged
     on every engine, "compiled" is a plan. A model that was also asked natively has its SQLite SQL in both modes.
@@ -47,6 +50,7 @@ def accuracy_by_engine(scores: pl.DataFrame, metric: str = "bird_ex") -> pl.Data
             n=counted.sum().cast(pl.Int64),
             correct=pl.col("is_correct").sum().cast(pl.Int64),
             not_judged=(~counted).sum().cast(pl.Int64),
+            empty_gold=(counted & pl.col("is_empty")).sum().cast(pl.Int64),
         )
         .sort([*KEYS, pl.col("engine").cast(pl.Enum(ENGINES))], nulls_last=True)
     )
@@ -61,15 +65,16 @@ def accuracy_by_engine(scores: pl.DataFrame, metric: str = "bird_ex") -> pl.Data
         low=pl.Series([low for low, _ in bounds], dtype=pl.Float64),
         high=pl.Series([high for _, high in bounds], dtype=pl.Float64),
         not_judged=pl.col("not_judged"),
+        empty_gold=pl.col("empty_gold"),
     )
 
 
-def portability(scores: pl.DataFrame, metric: str = "bird_ex", engines: tuple[str, ...] | None = None) -> pl.DataFrame:
+def portability(scores: pl.DataFrame, metric: str = HEADLINE, engines: tuple[str, ...] | None = None) -> pl.DataFrame:
     """Lower-bound, best and mean accuracy over an engine set, and portability = lower bound / best.
 
     engines: the set; by default, for each run and benchmark, those of PAPER_ENGINES it has scores on. One row per
     model x target x mode (see `accuracy_by_engine`), columns: KEYS; metric; engines (the set as text); n (the smallest
-    denominator over the set); not_judged (over the set); one accuracy column per engine of ENGINES, null where it
+    denominator over the set); not_judged (over the set); empty_gold (the most on an engine); one accuracy column per engine of ENGINES, null where it
     wasn't judged; lower_bound, best, mean, delta_worst (lower bound minus SQLite's accuracy, never positive),
     portability, all null with a reason where an engine of the set was not judged or nothing is right anywhere;
     portability_low, portability_high: 95 % percentile bootstrap (seeded, widened to hold the estimate), which resamples
@@ -105,7 +110,7 @@ SCHEMA = pl.Schema(dtypes("portability"))
 
 
 def verdicts(scores: pl.DataFrame, metric: str) -> pl.DataFrame:
-    """One row per verdict: KEYS, engine, question_id, db_id, is_counted, is_correct. Rows of two modes stand twice."""
+    """One row per verdict: KEYS, engine, question_id, db_id, is_counted, is_correct, is_empty. Rows of two modes stand twice."""
     missing = [name for name in (*NEEDED, metric) if name not in scores.columns]
     if missing:
         raise ResultsError(f"no column {missing[0]}", where="scores", hint=f"there are: {', '.join(scores.columns)}")
@@ -123,6 +128,7 @@ def verdicts(scores: pl.DataFrame, metric: str) -> pl.DataFrame:
         dialect=dialect,
         is_counted=judged,
         is_correct=pl.col(metric).fill_null(False),
+        is_empty=(pl.col("gold_rows") == 0).fill_null(False) if "gold_rows" in scores.columns else pl.lit(False),
     )
     away = pl.col("dialect") != pl.col("engine")  # null, so neither, for plans
     stray = table.filter(away & (pl.col("dialect") != HOME))
@@ -151,6 +157,7 @@ def _summary(group: pl.DataFrame, chosen: tuple[str, ...]) -> dict:
     inside = group.filter(pl.col("engine").is_in(chosen))
     row = {engine: accuracy.get(engine) for engine in ENGINES}
     row |= {"n": inside["n"].min() or 0, "not_judged": inside["not_judged"].sum(), "reason": None}
+    row["empty_gold"] = inside["empty_gold"].max() or 0
     row |= dict.fromkeys(("lower_bound", "best", "mean", "delta_worst", "portability"))
     values = [accuracy.get(engine) for engine in chosen]
     absent = [engine for engine in chosen if accuracy.get(engine) is None]

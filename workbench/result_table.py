@@ -27,6 +27,7 @@ NATIVE = {
     timedelta: pa.duration("us"),
 }
 ENCODED = {b"encoding": b"workbench-1"}  # field metadata of a column whose values carry their kind
+LONG = 1000  # rows from which a series is made faster than a list
 ROWS = b"workbench.rows"  # schema metadata: a result may have rows without columns
 
 
@@ -35,6 +36,10 @@ class ResultTable:
 
     def __init__(self, columns: Sequence[str], arrow: pa.Table, height: int):
         self.columns, self.arrow, self.height = tuple(columns), arrow, height
+
+    @property
+    def width(self) -> int:
+        return len(self.columns)
 
     @classmethod
     def from_rows(cls, columns: Sequence[str], rows: Sequence[Sequence]) -> "ResultTable":
@@ -53,6 +58,15 @@ class ResultTable:
         if not self.columns:
             return [()] * self.height
         return list(zip(*map(_from_arrow, self.arrow.columns, self.arrow.schema), strict=True))
+
+    def column_values(self) -> list:
+        """Per column its values: of a long one whose values are of one kind a polars series, else a list."""
+        import polars as pl
+
+        return [
+            _from_arrow(column, field) if field.metadata == ENCODED or self.height < LONG else pl.Series(column)
+            for column, field in zip(self.arrow.columns, self.arrow.schema, strict=True)
+        ]
 
     def frame(self):
         """A polars frame to look at: mixed and exotic columns as text, repeated names numbered."""

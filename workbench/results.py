@@ -57,7 +57,7 @@ TABLES: dict[str, dict[str, tuple[type[pl.DataType], str]]] = {
         "difficulty": (_TEXT, "the benchmark's own grade"),
         "is_ordered": (_FLAG, "whether the question asks for a ranked result"),
         "is_row_count_fixed": (_FLAG, "whether the question states the number of rows"),
-        "class_source": (_TEXT, "where the two labels come from: hand | rules | llm"),
+        "class_source": (_TEXT, "where the two labels come from: hand | rules | llm; null where there are none"),
     },
     "generations": {
         **_MODEL,
@@ -127,6 +127,20 @@ TABLES: dict[str, dict[str, tuple[type[pl.DataType], str]]] = {
         "question_id": (_TEXT, "question it answers"),
         "db_id": (_TEXT, "name of the database"),
         "difficulty": (_TEXT, "the benchmark's own grade"),
+        "question_class": (_TEXT, "not_ordered | ordered_fixed | ordered_not_fixed: what the question asks for"),
+        "class_source": (
+            _TEXT,
+            "who says so: hand | rules | llm | benchmark | gold_sql (a stand-in: the gold's ORDER BY and LIMIT)",
+        ),
+        "df_match": (
+            _FLAG,
+            "DF-Match against the gold's result on SQLite; false for a failed prediction, null where the gold failed",
+        ),
+        "df_match_strict": (_FLAG, "the same, where rows must always be as often as in the gold's result"),
+        "df_match_paper": (
+            _FLAG,
+            "the same by the paper's plain prefix rule: what follows gold's last row is not read",
+        ),
         "bird_ex": (_FLAG, "BIRD's execution accuracy rule; failures count as wrong, as there; null where not judged"),
         "exact_set_match": (
             _FLAG,
@@ -161,10 +175,15 @@ TABLES: dict[str, dict[str, tuple[type[pl.DataType], str]]] = {
         "error_type": (_TEXT, "of a wrong prediction: its kind in HES-SQL's eight (labels.ERROR_TYPES)"),
         "error_evidence": (_TEXT, "what shows that kind, in words"),
         "error_confidence": (_TEXT, "high | medium (faults of several kinds) | low (no fault was found in the texts)"),
+        "test_suite": (
+            _FLAG,
+            "the test-suite rule on SQLite: right on the database and on made-up instances; null where not asked for",
+        ),
         "outcome": (_TEXT, "judged | prediction_failed | gold_failed | gold_timeout | not_judged"),
-        "reason": (_TEXT, "the verdict in words"),
+        "reason": (_TEXT, "DF-Match's verdict in words, and how it was reached"),
         "predicted_status": (_TEXT, "outcome of running the prediction"),
-        "gold_status": (_TEXT, "outcome of running the gold"),
+        "gold_status": (_TEXT, "outcome of running the gold on gold_engine"),
+        "gold_rows": (_INT, "rows of the gold's result on SQLite; 0 where it is empty, null where it failed"),
         **_INPUT_HASH,
     },
     "timings": {
@@ -235,6 +254,7 @@ TABLES: dict[str, dict[str, tuple[type[pl.DataType], str]]] = {
         "engines": (_TEXT, "the engine set of lower bound, best and portability"),
         "n": (_INT, "judged questions: the smallest denominator over the engine set"),
         "not_judged": (_INT, "pairs of the engine set without a verdict"),
+        "empty_gold": (_INT, "questions of n whose gold finds nothing, so that an empty answer is right"),
         **{
             engine: (_REAL, f"accuracy on {engine}, a fraction; null where it was not judged")
             for engine in ("sqlite", "postgres", "mysql", "clickhouse", "duckdb")

@@ -1,7 +1,7 @@
 """Whether two results hold the same rows, engine differences of notation apart.
 
 In: rows as drivers give them, and for an ordered gold one key a row. Out: None, or the difference in words. Rows count
-as often as they stand; with keys, rows stand in gold's order up to ties. Values: `metrics.normalise`, then numbers are
+as often as they stand; with keys, rows stand in gold's order up to ties. Values: `value_forms`, then numbers are
 equal by value, whole ones exactly and others within 1e-9 of their size (sums of floats depend on the order of addition);
 text only equals text ('7' is not 7), bytes only bytes, NULL only NULL.
 """
@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import groupby
 
-from workbench.metrics import first_difference, normalise
+from workbench.metrics import first_difference
+from workbench.value_forms import normalise
 
 TOLERANCE = 1e-9  # relative
 _EXACT = 2**53  # whole numbers up to here are the same as floats

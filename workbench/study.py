@@ -28,7 +28,14 @@ class Study:
 def _portability(run: Run) -> pl.DataFrame:
     from workbench.portability import portability
 
-    return portability(_scores(run))
+    return portability(_scores(run), _headline(run))
+
+
+def _headline(run: Run) -> str:
+    """The metric that the run's configuration names first."""
+    from workbench.portability import HEADLINE
+
+    return (run.header.get("config") or {}).get("metrics", [HEADLINE])[0]
 
 
 def _published_portability() -> pl.DataFrame:
@@ -61,13 +68,13 @@ def _roundtrip(run: Run) -> pl.DataFrame:
 def _errors(run: Run) -> pl.DataFrame:
     from workbench.error_tables import error_counts
 
-    return error_counts(_scores(run))
+    return error_counts(_scores(run), _headline(run))
 
 
 def _failures(run: Run) -> pl.DataFrame:
     from workbench.error_tables import failure_kinds
 
-    return failure_kinds(_scores(run))
+    return failure_kinds(_scores(run), _headline(run))
 
 
 STUDIES = {
@@ -152,7 +159,8 @@ def accuracy(run: Run | str | Path) -> pl.DataFrame:
     """Accuracy of each model on each engine in percent, with its interval and what its failures were, for reading."""
     from workbench.portability import accuracy_by_engine
 
-    scores = _scores(Run.open(run))
+    run = Run.open(run)
+    scores = _scores(run)
     percent = [(100 * pl.col(name)).round(1).alias(name) for name in ("accuracy", "low", "high")]
     keys = ["model", "target", "engine"]
     failures = (
@@ -163,8 +171,10 @@ def accuracy(run: Run | str | Path) -> pl.DataFrame:
         .group_by(keys, maintain_order=True)
         .agg(failures=pl.format("{} {}", "len", "what").str.join(", "))
     )
-    table = accuracy_by_engine(scores).join(failures, on=keys, how="left", maintain_order="left")
-    return table.select(*keys[:2], "mode", "engine", "metric", "n", "correct", *percent, "not_judged", "failures")
+    table = accuracy_by_engine(scores, _headline(run)).join(failures, on=keys, how="left", maintain_order="left")
+    return table.select(
+        *keys[:2], "mode", "engine", "metric", "n", "correct", *percent, "not_judged", "empty_gold", "failures"
+    )
 
 
 def show(files: Sequence[Path]) -> None:

@@ -1,0 +1,134 @@
+"""One question of a scored run, laid open: statements, results, which columns stand for which, ties, verdict and reason.
+
+In: a run and the id of a question. Out: a row for each pair, made again from stored scores and cached results. Nothing of
+the predictions is run; a gold's order is, where the cache has lost it.
+"""
+
+from pathlib import Path
+
+import polars as pl
+
+from workbench.backends import BACKENDS
+from workbench.backends.base import Execution, Limits
+from workbench.compare import tie_groups
+from workbench.errors import BenchmarkError, ResultsError
+from workbench.execute import Executor, Statement, load
+from workbench.gold_order import GoldOrder, gold_order, order_queries
+from workbench.judge import PairResults, df_match
+from workbench.result_table import ResultTable
+from workbench.results import Run
+from workbench.schema import Schema
+from workbench.score import benchmark_of
+from workbench.score_database import REFERENCE
+
+SHOWN_ROWS = 20  # of a result
+_KEYS = ["model", "target", "dialect", "engine", "question_id"]
+
+
+def explain(run: Run | str | Path, question_id: str) -> pl.DataFrame:
+    """Every verdict on one question, a row for each model, target, dialect and engine.
+
+    Columns: model, target, dialect, engine, question_class, class_source; gold_sql, sql; gold_result, result (the first
+    rows as text, null where a statement failed or the cache has lost it); columns (which predicted column stands for
+    which of gold's); ties (what is known of gold's order); the verdicts, outcome and reason. ResultsError for a question
+    that the run does not hold, or has no scores of.
+    """
+    run = Run.open(run)
+    this = pl.col("question_id") == question_id
+    questions = run.table("questions")
+    question = next(questions.filter(this).iter_rows(named=True), None)
+    if question is None:
+        known = ", ".join(questions["question_id"].head(5))
+        raise ResultsError(f"has no question {question_id!r}", where=run.path, hint=f"there are: {known}, ...")
+    executions = run.table("executions").filter(this)
+    gold = next(executions.filter(role="gold", engine=REFERENCE).iter_rows(named=True), None)
+    predicted = executions.filter(role="prediction").select(*_KEYS, "sql", "result_key")
+    scores = run.table("scores").filter(this).join(predicted, on=_KEYS, how="left", nulls_equal=True)
+    if scores.is_empty() or gold is None:
+        raise ResultsError(f"has no scores of {question_id!r}", where=run.path, hint="workbench score first")
+    expected = gold["result_key"] and load(gold["result_key"])
+    order = GoldOrder()
+    if expected is not None and expected.status == "ok" and scores["question_class"][0] != "not_ordered":
+        order = _order(run, question, expected.table)
+    rows = [_explained(row, question, expected, order) for row in scores.iter_rows(named=True)]
+    return pl.DataFrame(rows, infer_schema_length=None).sort("model", "target", "dialect", "engine", nulls_last=False)
+
+
+def _order(run: Run, question: dict, gold: ResultTable) -> GoldOrder:
+    try:
+        path = benchmark_of(run).database_path(question["db_id"])
+    except BenchmarkError as fault:
+        return GoldOrder(reason=str(fault))
+    names = {column.name for table in Schema.from_sqlite(path).tables for column in table.columns}
+    queries = order_queries(question["gold_sql"], names)
+    with Executor([REFERENCE], Limits(**run.header["limits"])) as executor:
+        statements = [Statement(REFERENCE, question["db_id"], path, sql) for sql in queries.needed(gold.height)]
+        results = {statement.sql: execution for statement, execution in executor.run_many(statements)}
+
+    def run_one(sql: str) -> ResultTable | str:
+        found = results.get(sql)
+        return "no answer" if found is None else found.table or f"{found.status}: {found.message}"
+
+    return gold_order(queries, gold, run_one)
+
+
+def _explained(row: dict, question: dict, gold: Execution | None, order: GoldOrder) -> dict:
+    predicted = load(row["result_key"]) if row["result_key"] else None
+    tables = [side.table if side is not None else None for side in (predicted, gold)]
+    about = {key: row[key] for key in ("model", "target", "dialect", "engine", "question_class", "class_source")}
+    about |= {"gold_sql": question["gold_sql"], "sql": row["sql"]}
+    about |= {"gold_result": shown(tables[1]), "result": shown(tables[0]), "columns": None}
+    about["ties"] = None if row["question_class"] == "not_ordered" else _ties(order)
+    if all(table is not None for table in tables):
+        pair = PairResults(
+            engine=row["engine"],
+            dialect=BACKENDS[row["dialect"] or row["engine"]].dialect,
+            sql=row["sql"],
+            gold_sql=question["gold_sql"],
+            predicted=predicted,
+            gold=gold,
+            own_gold=gold,
+            is_same_engine=False,
+            is_ordered=row["question_class"] != "not_ordered",
+            is_row_count_fixed=row["question_class"] == "ordered_fixed",
+            order=order,
+        )
+        about["columns"] = _columns(df_match(pair)[0].mapping, *tables)
+    return about | {
+        key: row[key] for key in ("df_match", "df_match_strict", "df_match_paper", "bird_ex", "outcome", "reason")
+    }
+
+
+def shown(table: ResultTable | None) -> str | None:
+    """A result as text: a line of column names, then the first rows as Python's values."""
+    if table is None:
+        return None
+    lines = [" | ".join(table.columns), *(" | ".join(map(repr, row)) for row in table.rows()[:SHOWN_ROWS])]
+    rest = table.height - SHOWN_ROWS
+    return "\n".join([*lines, *([f"... and {rest} rows more"] if rest > 0 else []), f"({table.height} rows)"])
+
+
+def _columns(mapping: tuple[int, ...] | None, predicted: ResultTable, gold: ResultTable) -> str | None:
+    """gold's column <- the predicted one, by name and place."""
+    if mapping is None:
+        return None
+    pairs = [
+        f"{name} ({own + 1}) <- {predicted.columns[place]} ({place + 1})"
+        for own, (name, place) in enumerate(zip(gold.columns, mapping, strict=False))
+    ]
+    return ", ".join(pairs)
+
+
+def _ties(order: GoldOrder) -> str:
+    if order.order_keys is None:
+        return f"not known: {order.reason or 'the gold has no result'}"
+    if not order.order_keys or not order.order_keys[0]:
+        return "the gold states no order: all rows are tied"
+    groups = tie_groups(order.order_keys).tolist()
+    tied = [[place + 1 for place, own in enumerate(groups) if own == group] for group in sorted(set(groups))]
+    parts = [f"rows {', '.join(map(str, places))}" for places in tied if len(places) > 1]
+    words = [f"tied: {'; '.join(parts)}" if parts else "no rows are tied"]
+    for rows, place in ((order.skipped, "start, where OFFSET cuts"), (order.boundary, "end, where LIMIT cuts")):
+        if rows is not None:
+            words.append(f"{len(rows)} row{'' if len(rows) == 1 else 's'} could stand at the {place}")
+    return "; ".join(words + ([order.reason] if order.reason else []))
