@@ -1,13 +1,18 @@
 """Files of queries: every form is read, a failure is a row, nothing is held, an interrupted file is not there."""
 
 import json
+import subprocess
+import sys
+import time
 import tracemalloc
 
 import polars as pl
+import psutil
 import pytest
+from processes import all_end
 
 from workbench import plan_convert
-from workbench.errors import BenchmarkError
+from workbench.errors import BenchmarkError, ConfigError
 from workbench.plan import Plan
 from workbench.plan_convert import convert
 from workbench.schema import Column, Schema, Table
@@ -127,10 +132,68 @@ BROKEN = {
     "not json": ("q.json", '[{"a": 1}, {]', "record 1 is not JSON"),
     "deep": ("q.json", "[" * 100_000, "nested too deeply"),
     "endless number": ("q.json", '[{"a": ' + "9" * 5000 + "}]", "number too long"),
+    "json under another name": ("q.xyz", '[{"sql": "SELECT 1"}]', "name it .json or .jsonl"),
     "a record that is a list": ("q.json", "[[1]]", "record 0 is a list"),
     "latin-1": ("q.csv", b"sql\nSELECT '\xe9'\n", "not UTF-8"),
     "no parquet": ("q.parquet", "PAR1", "not parquet"),
 }
+
+
+def test_lines_that_hold_no_object_are_rows(here):
+    lines = [
+        b'\xef\xbb\xbf{"sql": "SELECT 1"}',
+        b"{",
+        b"",
+        b'{"sql": "SELECT \'\xe9\'"}',
+        b'{"sql": "SELECT 2", "sql": ""}',
+        b"[1]",
+        b'{"sql": "SELECT 3"}',
+    ]
+    (here / "q.jsonl").write_bytes(b"\n".join(lines))
+    assert convert(here / "q.jsonl", here / "o.parquet", here / "tables.json") == {"ok": 2, "unreadable": 4}
+    rows = pl.read_parquet(here / "o.parquet")
+    words = ["line 2: not JSON", "line 4: byte 0xe9", "line 5: key 'sql' stands twice", "line 6: a list"]
+    assert all(word in message for word, message in zip(words, rows["message"].drop_nulls(), strict=True))
+
+
+# id -> content, words
+NO_QUERIES = {
+    "an empty file": ("q.json", "", "holds no queries"),
+    "an empty list": ("q.json", "[]", "holds no queries"),
+    "no field of a query": ("q.json", '{"a": 1}', "no record has a query"),
+    "a CSV without it": ("q.csv", "a,b\n1,2\n", "no record has a query"),
+}
+
+
+@pytest.mark.parametrize("name, content, words", NO_QUERIES.values(), ids=NO_QUERIES)
+def test_a_file_without_queries_is_named(here, name, content, words):
+    (here / name).write_text(content)
+    with pytest.raises(BenchmarkError, match=words):
+        convert(here / name, here / "o.parquet", here / "tables.json")
+    assert not (here / "o.parquet").exists()
+
+
+def test_the_queries_are_not_overwritten(here):
+    (here / "q.json").write_text(json.dumps(TWO))
+    with pytest.raises(ConfigError, match="holds the queries"):
+        convert(here / "q.json", here / "q.json", here / "tables.json")
+    assert json.loads((here / "q.json").read_text()) == TWO
+
+
+def test_processes_end_with_a_killed_parent(here):
+    rows = [{"sql": f"SELECT {n} FROM pet", "db_id": "pets"} for n in range(200_000)]
+    (here / "q.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    words = ["plan", "convert", "q.jsonl", "--schema", "tables.json", "--output", "o.parquet", "--workers", "2"]
+    command = subprocess.Popen([sys.executable, "-m", "workbench.cli", *words], cwd=here)
+    parent = psutil.Process(command.pid)
+    while sum("spawn_main" in " ".join(child.cmdline()) for child in parent.children()) < 2:
+        time.sleep(0.1)
+        assert command.poll() is None
+    children = parent.children(recursive=True)
+    command.kill()
+    command.wait()
+    assert all_end(children, 10)
+    assert not (here / "o.parquet").exists()
 
 
 @pytest.mark.parametrize("name, content, words", BROKEN.values(), ids=BROKEN)

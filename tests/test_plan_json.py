@@ -98,6 +98,7 @@ def test_plans_run(database, text, rows):
 DOUBLING = ['{"with":"t0","steps":[{"scan":"emp"}]}'] + [
     f'{{"with":"t{n + 1}","steps":[{{"scan":"t{n}"}},{{"cross_join":"t{n}","as":"o"}}]}}' for n in range(39)
 ]
+DISTINCT = ',{"distinct":true}'
 # id -> text, kind, words of the message
 FAULTS = {
     "prose": ("Here is the plan you asked for.", "not_json", "no JSON"),
@@ -125,6 +126,12 @@ FAULTS = {
     "alias twice": (f'[{SCAN},{{"cross_join":"dept","as":"E"}}]', "schema_violation", "'E' is taken"),
     "unnamed expression": (f'[{SCAN},{{"project":[["+","e.id",1]]}}]', "schema_violation", "has no name"),
     "open text": (f"[{SCAN},{{\"filter\":[\"=\",\"e.name\",\"'it's'\"]}}]", "schema_violation", "no text constant"),
+    "a limit below 0": (f'[{SCAN},{{"sort":[],"limit":-1}}]', "type_error", "offset of -1"),
+    "half a row": (f'[{SCAN},{{"sort":[],"limit":1.5}}]', "type_error", "offset of 1.5"),
+    "a text as limit": (f"[{SCAN},{{\"sort\":[],\"limit\":\"'2'\"}}]", "type_error", "offset of '2'"),
+    "true as version": ('{"plan":true,"steps":[{"scan":"emp"}]}', "schema_violation", "version 1"),
+    "a hundred operators": (f'[{SCAN}{DISTINCT * 100}]', "unsupported", "deeper than 100"),
+    "ten thousand operators": (f'[{SCAN}{DISTINCT * 10_000}]', "unsupported", "deeper than 100"),
     "version": ('{"plan":99,"steps":[]}', "schema_violation", "version 1"),
     "deep": ("[" * 5000 + "]" * 5000, "schema_violation", "deeper"),
     "deep in an object": ('{"a":' * 5000 + "1" + "}" * 5000, "schema_violation", "deeper"),

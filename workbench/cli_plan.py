@@ -4,6 +4,7 @@ A PLAN or SQL is the text itself, the name of a file that holds it, or - for sta
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -41,6 +42,8 @@ def _text(given: str) -> str:
     except (OSError, ValueError):  # a text too long for a name, or with a NUL
         is_file = False
     if not is_file:
+        if re.fullmatch(r"[^\s\[{]\S*(\.(json|sql|txt)|/\S+)", given):  # no text of a plan or a query looks so
+            raise ConfigError("there is no such file", where=f"{given:.200}")
         return given
     try:
         return Path(given).read_text("utf-8-sig")

@@ -4,6 +4,8 @@ A message is one line that says what is wrong, where, and what would be right. T
 exits with 2; a traceback therefore always means a bug of ours. One child per step of the data's way.
 """
 
+LONGEST = 3000  # characters of a message: names and texts that it quotes may have any length
+
 
 class WorkbenchError(Exception):
     """Base of all errors caused by input or surroundings.
@@ -21,6 +23,8 @@ class WorkbenchError(Exception):
         if self.hint:
             text += f" ({self.hint})"
         text = " ".join(text.split())  # one line, whatever was quoted into it
+        if len(text) > LONGEST:
+            text = f"{text[: LONGEST * 2 // 3]} ... {text[-LONGEST // 3 :]}"
         return text.encode("utf-8", "backslashreplace").decode()  # lone surrogates could not be printed
 
 

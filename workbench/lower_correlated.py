@@ -52,6 +52,8 @@ def lift_queries(node: Relation) -> Relation:
     node = _over_inputs(node)
     if isinstance(node, Join) and any(_reads_around(part) for part in _conjuncts(node)):
         return _filtered(node)
+    if isinstance(node, Join) and node.kind in ("semi", "anti"):
+        return _tested(node)
     if not isinstance(node, Sort | Aggregate | Window):
         return node
     lifted: dict[Expression, Item] = {}
@@ -92,6 +94,18 @@ def _filtered(node: Join) -> Relation:
     other_parts = [part for part in _conjuncts(node) if _reads_around(part)]
     join = replace(node, on=_all(plain_parts)) if plain_parts else Join(node.left, node.right, "cross")
     return Filter(join, _all(other_parts))
+
+
+def _tested(node: Join) -> Filter:
+    """A semi or anti join as the question whether there is a partner, which is asked as every other one."""
+    here = {field.key for field in node.left.fields}
+
+    def outer(part: Expression) -> Expression | None:
+        is_left = isinstance(part, Column) and not part.is_outer and _key(part) in here
+        return replace(part, is_outer=True) if is_left else None
+
+    found = Exists(Project(Filter(node.right, rewrite(node.on, outer)), ONE))
+    return Filter(node.left, found if node.kind == "semi" else Core("not", (found,), "condition"))
 
 
 def _all(conditions: list[Expression]) -> Expression:
@@ -306,6 +320,12 @@ def plain(node: Relation) -> Relation:
         return Filter(Join(left, node.right, "cross"), node.on)
     if isinstance(node, Aggregate) and not node.keys and isinstance(node.input, Aggregate) and not node.input.keys:
         raise UnsupportedError("an aggregate of an aggregate in a subquery that reads columns around it")
+    if isinstance(node, Aggregate) and any(item.value.name == "string_agg" for item in node.items):
+        below = node.input
+        while isinstance(below, Project | Filter | As):
+            below = below.input
+        if isinstance(below, Sort):
+            raise UnsupportedError("string_agg of sorted rows in a subquery that reads columns around it")
     return replace(node, input=plain(node.input))
 
 

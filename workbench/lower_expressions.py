@@ -340,6 +340,7 @@ class Expressions:
             args = [real(number(args[0])) if name != "sum" else number(args[0])]
         if name == "string_agg":
             args = [text(arg) for arg in args]
+            args[1:] = [Literal("") if arg.type == "null" else arg for arg in args[1:]]
         kinds = {"count": "integer", "total": "real", "avg": "real", "string_agg": "text"}
         return tuple(args), kinds.get(name) or (args[0].type if args else "integer")
 
@@ -351,6 +352,9 @@ class Expressions:
             this, default = self.unified([args[0], args[2]])
             kind = _type([this, default])
             args = (this if this.type == kind else Core("null", (), kind), args[1], default)
+        count = {"ntile": args[:1], "nth_value": args[1:], "lag": args[1:2], "lead": args[1:2]}.get(e.name, ())
+        if not all(isinstance(one, Literal) for one in count):
+            raise UnsupportedError(f"{e.name} by a computed number outside SQLite")
         kinds = {"row_number": "integer", "rank": "integer", "dense_rank": "integer", "ntile": "integer"}
         kinds |= {"percent_rank": "real", "cume_dist": "real"}
         where = self.condition(e.where) if e.where is not None else None

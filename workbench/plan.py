@@ -28,6 +28,7 @@ from workbench.plan_expressions import (
     Exists,
     Expression,
     InQuery,
+    Literal,
     Over,
     SortKey,
     Subquery,
@@ -37,6 +38,7 @@ from workbench.plan_functions import union_type
 from workbench.schema import Schema, Table
 
 JOINS = ("inner", "left", "right", "full", "cross", "semi", "anti")
+MAX_DEPTH = 100  # operators between the last one and a table, subqueries included; gold plans have under 20
 MAX_COLUMNS = 4000  # of a join; SQLite gives 2000, and sub-pipelines joined with themselves would double without end
 SET_OPERATIONS = ("union", "intersect", "except")
 
@@ -309,6 +311,8 @@ class Sort(Relation):
         for bound in (self.limit, self.offset):
             if bound is not None and any(not column.is_outer for column in _columns((bound,))):
                 raise PlanError("type_error", "a limit or an offset reads no columns")
+            if isinstance(bound, Literal) and not (bound.type == "integer" and bound.value >= 0):
+                raise PlanError("type_error", f"a limit or an offset of {bound.value!r:.20}", hint="whole, from 0 on")
         check_no_aggregates(self.expressions, "a sort")
         self._check()
 
@@ -418,6 +422,11 @@ class Plan:
     def __post_init__(self):
         if not self.root.fields:
             raise PlanError("schema_violation", "a plan without columns", hint="end it with a project or an aggregate")
+        level, depth = [self.root], 1
+        while level := [one for node in level for one in (*node.inputs, *_queries(node.expressions))]:
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise PlanError("unsupported", f"operators nested deeper than {MAX_DEPTH}")
         for column in self.root.outer_columns:
             raise PlanError("unknown_column", f"no column {column.text!r} in this or an outer query")
 

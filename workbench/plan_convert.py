@@ -2,7 +2,8 @@
 
 In: records with a query and a database's name (stream_records), and where the schemas are. Out: one row a query, in the
 file's order, written in batches and renamed into place at the end. What cannot be converted is a row too: its status is
-syntax_error, unsupported, no_schema or one of errors.PLAN_ERROR_KINDS; "bug" is a fault of ours, with its traceback's end.
+unreadable (a line that is no JSON object), syntax_error, unsupported, no_schema or one of errors.PLAN_ERROR_KINDS; "bug" is
+a fault of ours, with its traceback's end.
 """
 
 import os
@@ -11,8 +12,9 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from itertools import chain, islice
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -54,6 +56,12 @@ def convert(
     records = enumerate(stream_records(queries))
     batches = iter(lambda: list(islice(records, BATCH)), [])
     first = list(islice(batches, 2))
+    if not first:
+        raise BenchmarkError("holds no queries", where=queries)
+    if not any(_field(record, SQL_NAMES) for _, record in chain(*first) if isinstance(record, dict)):
+        raise BenchmarkError("no record has a query", where=queries, hint=f"a field {', '.join(SQL_NAMES)}")
+    if Path(output).exists() and Path(output).samefile(queries):
+        raise ConfigError("holds the queries", where=output, hint="name another file for the plans")
     with _writer(Path(output), dialects) as writer:
         if len(first) < 2:
             made = (_convert_batch(batch, source, dialects) for batch in first)
@@ -98,7 +106,14 @@ def _spread(batches: Iterator[list], schemas: str | Path, dialects: tuple[str, .
 
 def _begin(schemas: str | Path) -> None:
     global _source
+    Thread(target=_end_with_parent, daemon=True).start()
     _source = SchemaSource(schemas)
+
+
+def _end_with_parent() -> None:
+    """A killed parent would leave its processes waiting for work."""
+    parent_process().join()
+    os._exit(1)
 
 
 def _work(batch: list, dialects: tuple[str, ...]) -> dict[str, list]:
@@ -110,11 +125,22 @@ def _convert_batch(batch: list[tuple[int, dict]], source: SchemaSource, dialects
     return {name: [row.get(name) for row in rows] for name in (*COLUMNS, *(f"sql_{name}" for name in dialects))}
 
 
-def convert_one(position: int, record: dict, source: SchemaSource, dialects: tuple[str, ...] = ()) -> dict[str, object]:
+def _field(record: dict, names: tuple[str, ...]) -> object:
+    """The value of the first of some fields that a record has, in any case."""
+    found = {key.lower(): key for key in record if isinstance(key, str)}
+    return next((record[found[name]] for name in names if name in found), None)
+
+
+def convert_one(
+    position: int, record: dict | BenchmarkError, source: SchemaSource, dialects: tuple[str, ...] = ()
+) -> dict[str, object]:
     """The row of one query; never raises for what the query is."""
-    names = {key.lower(): key for key in record if isinstance(key, str)}
-    sql, db_id = (next((record[names[n]] for n in known if n in names), None) for known in (SQL_NAMES, DB_NAMES))
-    texts = [clean_text(value) if isinstance(value, str) else None for value in (sql, db_id)]
+    if isinstance(record, BenchmarkError):
+        return {"position": position, "status": "unreadable", "message": str(record)}
+    texts = [
+        clean_text(value) if isinstance(value, str) else None
+        for value in (_field(record, SQL_NAMES), _field(record, DB_NAMES))
+    ]
     row: dict[str, object] = {"position": position, "sql": texts[0], "db_id": texts[1], "status": "ok"}
     try:
         if texts[0] is None:

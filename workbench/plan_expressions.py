@@ -271,6 +271,8 @@ class Frame:
         for word, words in ((self.unit, FRAME_UNITS), (self.exclude, EXCLUSIONS)):
             if word not in words:
                 raise PlanError("schema_violation", f"frame word {word!r}", hint=f"available: {', '.join(words)}")
+        if BOUNDS.index(self.start.side) > min(BOUNDS.index(self.end.side), 3) or self.end.side == BOUNDS[0]:
+            raise PlanError("type_error", f"a frame between {self.start.side} and {self.end.side}")
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,10 @@ prose or code fences around the JSON are the caller's to cut off.
 """
 
 import json
+from collections.abc import Callable
 
 from workbench.errors import PlanError
+from workbench.plan import MAX_DEPTH as MOST_OPERATORS
 from workbench.plan import (
     Aggregate,
     As,
@@ -53,10 +55,18 @@ def read_plan(plan: str | list | dict, schema: Schema) -> Plan:
     found = parse(plan) if isinstance(plan, str) else plan
     check_shape(found)
     if isinstance(found, dict) and "plan" in found:
-        if found["plan"] != VERSION or set(found) != {"plan", "steps"}:
+        if found["plan"] is True or found["plan"] != VERSION or set(found) != {"plan", "steps"}:
             raise PlanError("schema_violation", f"not a plan of version {VERSION}", hint='{"plan": 1, "steps": [...]}')
         found = found["steps"]
-    return Plan(PlanReader(schema).pipeline(found, (), {}))
+    return built(lambda: PlanReader(schema).pipeline(found, (), {}))
+
+
+def built(root: Callable[[], Relation]) -> Plan:
+    """A plan of operators that are yet to be built; those nested deeper than Python's stack are refused as others are."""
+    try:
+        return Plan(root())
+    except RecursionError as fault:
+        raise PlanError("unsupported", f"operators nested deeper than {MOST_OPERATORS}") from fault
 
 
 def parse(text: str) -> object:

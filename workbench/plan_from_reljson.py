@@ -30,7 +30,7 @@ from workbench.plan import (
 )
 from workbench.plan_columns import Item
 from workbench.plan_expressions import Aggregation, Expression, Literal, Over
-from workbench.plan_from_json import check_shape, parse
+from workbench.plan_from_json import built, check_shape, parse
 from workbench.plan_text import queries
 from workbench.read_reljson_expressions import RelExpressionReader, get, get_all, read_literal, unfiltered
 from workbench.schema import Schema
@@ -45,9 +45,13 @@ def read_reljson(text: str | dict, schema: Schema) -> Plan:
     check_shape(found, MAX_DEPTH)
     if not isinstance(found, dict):
         raise PlanError("schema_violation", "no RelJson", hint='{"rels": [...]}')
-    root = RelReader(schema).query(get(found, "rels", list), ())
-    _check_refs(root, {})
-    return Plan(root)
+
+    def root() -> Relation:
+        read = RelReader(schema).query(get(found, "rels", list), ())
+        _check_refs(read, {})
+        return read
+
+    return built(root)
 
 
 def _check_refs(node: Relation, known: dict[str, tuple]) -> None:

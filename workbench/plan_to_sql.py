@@ -61,10 +61,13 @@ _SET_KINDS = {"union": exp.Union, "intersect": exp.Intersect, "except": exp.Exce
 def plan_to_sql(plan: Plan, dialect: str = "sqlite", is_pretty: bool = False) -> str:
     """The SQL of a plan. is_pretty: on several lines."""
     writer = Writer(plan, dialect)
-    root = plan.root if writer.dialect.is_native else lower(plan.root, writer.dialect.aggregate_rewrites)
-    for rewrite in writer.dialect.rewrites:
-        root = rewrite(root)
-    return writer.dialect.sql(writer.query(root, None), is_pretty)
+    try:
+        root = plan.root if writer.dialect.is_native else lower(plan.root, writer.dialect.aggregate_rewrites)
+        for rewrite in writer.dialect.rewrites:
+            root = rewrite(root)
+        return writer.dialect.sql(writer.query(root, None), is_pretty)
+    except RecursionError as fault:
+        raise UnsupportedError("a plan nested too deep", where=writer.dialect.name) from fault
 
 
 class Writer:

@@ -40,7 +40,7 @@ def accuracy_by_engine(scores: pl.DataFrame, metric: str = "bird_ex") -> pl.Data
     """
     counted = pl.col("is_counted")
     table = (
-        _verdicts(scores, metric)
+        verdicts(scores, metric)
         .group_by([*KEYS, "engine"])
         .agg(
             metric=pl.lit(metric),
@@ -76,7 +76,7 @@ def portability(scores: pl.DataFrame, metric: str = "bird_ex", engines: tuple[st
     what `interval` names: databases where there are MIN_CLUSTERS or more, else questions.
     ResultsError as in `accuracy_by_engine`, and for an unknown engine.
     """
-    verdicts = _verdicts(scores, metric)
+    judged = verdicts(scores, metric)
     unknown = [name for name in engines or () if name not in ENGINES]
     if unknown:
         raise ResultsError(f"unknown engine {unknown[0]}", where="engines", hint=f"available: {', '.join(ENGINES)}")
@@ -96,7 +96,7 @@ def portability(scores: pl.DataFrame, metric: str = "bird_ex", engines: tuple[st
             same = pl.all_horizontal(
                 pl.col(name).eq_missing(pl.lit(value)) for name, value in zip(KEYS, key, strict=True)
             )
-            row |= _bootstrap(verdicts.filter(same), chosen, row["portability"])
+            row |= _bootstrap(judged.filter(same), chosen, row["portability"])
         rows.append(row)
     return pl.DataFrame(rows, schema=SCHEMA)
 
@@ -104,7 +104,7 @@ def portability(scores: pl.DataFrame, metric: str = "bird_ex", engines: tuple[st
 SCHEMA = pl.Schema(dtypes("portability"))
 
 
-def _verdicts(scores: pl.DataFrame, metric: str) -> pl.DataFrame:
+def verdicts(scores: pl.DataFrame, metric: str) -> pl.DataFrame:
     """One row per verdict: KEYS, engine, question_id, db_id, is_counted, is_correct. Rows of two modes stand twice."""
     missing = [name for name in (*NEEDED, metric) if name not in scores.columns]
     if missing:

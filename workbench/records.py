@@ -94,15 +94,15 @@ def parse_json(text: str, path: Path, error: type[WorkbenchError]) -> object:
     except json.JSONDecodeError as fault:
         lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
         if fault.msg != "Extra data" or not _is_json(lines[0][1]):
-            raise _json_error(fault, fault.lineno, path, error) from fault
+            raise json_error(fault, fault.lineno, path, error) from fault
     except (ValueError, RecursionError) as fault:  # a key twice; thousands of digits; brackets nested without end
-        raise _json_error(fault, None, path, error) from fault
+        raise json_error(fault, None, path, error) from fault
     values = []
     for number, line in lines:
         try:
             values.append(json.loads(line, object_pairs_hook=distinct_keys))
         except (ValueError, RecursionError) as fault:
-            raise _json_error(fault, number, path, error) from fault
+            raise json_error(fault, number, path, error) from fault
     return values
 
 
@@ -114,8 +114,11 @@ def _is_json(line: str) -> bool:
     return True
 
 
-def _json_error(fault: Exception, line: int | None, path: Path, error: type[WorkbenchError]) -> WorkbenchError:
+def json_error(fault: Exception, line: int | None, path: Path, error: type[WorkbenchError]) -> WorkbenchError:
+    """What json.loads raised, as an error with the file and the line."""
     why = f"not JSON: {fault.msg}" if isinstance(fault, json.JSONDecodeError) else str(fault).split(";")[0]
+    if isinstance(fault, UnicodeDecodeError):
+        why = f"byte 0x{fault.object[fault.start]:02x} is not UTF-8 text"
     why = "nested too deeply" if isinstance(fault, RecursionError) else why
     return error(f"{f'line {line}: ' if line else ''}{why}", where=path)
 

@@ -84,7 +84,8 @@ class ExpressionReader:
             return Call(NOW[kind], ())
         reader = getattr(self, f"_read_{kind.__name__.lower()}", None)
         if reader is None:
-            raise self._unsupported(node, kind.__name__.upper())
+            what = "a parameter" if kind in (exp.Placeholder, exp.Parameter) else kind.__name__.upper()
+            raise self._unsupported(node, what)
         return reader(node, scope)
 
     def _unsupported(self, node: exp.Expr, what: str) -> UnsupportedError:
@@ -284,13 +285,13 @@ class ExpressionReader:
     def _aggregate(
         self, name: str, node: exp.Expr, args: list, is_distinct: bool, where: exp.Expr | None, scope: Scope
     ) -> Expression:
-        if not scope.takes_aggregates:
-            raise PlanError("type_error", f"misuse of the aggregate {name}", where=place(node, self.sql))
         before = len(scope.aggregates)
         read = self._arguments(name, args, scope)
         condition = self.read(where, scope) if where is not None else None
         call = Aggregation(name, read, is_distinct, condition)
         inner = [part for part in walk(call) if isinstance(part, Column)]
+        if not scope.takes_aggregates and not (inner and all(column.is_outer for column in inner)):
+            raise PlanError("type_error", f"misuse of the aggregate {name}", where=place(node, self.sql))
         if len(scope.aggregates) > before or any(column.alias == AGGREGATE for column in inner):
             raise PlanError("type_error", f"an aggregate inside {name}", where=place(node, self.sql))
         if inner and all(column.is_outer for column in inner):

@@ -32,6 +32,10 @@ def sql_to_plan(sql: str, schema: Schema) -> Plan:
         return Plan(Reader(sql, schema).read_pipeline(parse(sql), None, {}))
     except RecursionError as fault:
         raise UnsupportedError("a query nested too deep") from fault
+    except PlanError as fault:
+        if fault.kind != "unsupported":
+            raise
+        raise UnsupportedError(fault.what, where=fault.where) from fault
 
 
 @dataclass

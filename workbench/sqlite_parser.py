@@ -38,6 +38,9 @@ class Parser(SQLite.Parser):
         token: build for token, build in SQLite.Parser.COLUMN_OPERATORS.items() if token != TokenType.DCOLON
     }
 
+    def _warn_unsupported(self) -> None:  # sqlglot writes a warning and reads on
+        raise UnsupportedError(f"the statement {self._tokens[0].text[:20].upper()}", hint="SELECT is supported")
+
     def _parse_types(self, *args, **kwargs) -> exp.Expr | None:
         """The type as it was written: sqlglot maps names to its own, but their letters decide the affinity."""
         first = self._curr

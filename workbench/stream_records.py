@@ -1,7 +1,8 @@
 """Records of a file of any length, one at a time: a corpus of millions of queries is never held.
 
 In: a JSON list, JSON lines, CSV, TSV, parquet, or a text file of one query a line (Spider's and BIRD's gold files: the
-query, a tab, the database). Out: dicts in order. Faults are BenchmarkErrors with file and line or record.
+query, a tab, the database). Out: dicts in order, and for a line of JSON lines that holds no object the BenchmarkError that
+says why. What makes the rest unreadable is raised, as a BenchmarkError with file and line or record.
 """
 
 import csv
@@ -12,13 +13,13 @@ from pathlib import Path
 from typing import TextIO
 
 from workbench.errors import BenchmarkError
-from workbench.records import check_columns, distinct_keys, kind_of
+from workbench.records import check_columns, distinct_keys, json_error, kind_of
 
 CHUNK = 2**20  # characters read at once
 MAX_RECORD = 64 * 2**20  # characters of one JSON record; what is longer is no list of queries
 
 
-def stream_records(path: str | Path) -> Iterator[dict]:
+def stream_records(path: str | Path) -> Iterator[dict | BenchmarkError]:
     """The records of a file, in order; JSON and JSON lines are told apart by content, the others by the file's name."""
     path = Path(path)
     if not path.is_file():
@@ -29,17 +30,45 @@ def stream_records(path: str | Path) -> Iterator[dict]:
         elif path.suffix in (".csv", ".tsv"):
             records = _csv(path, "\t" if path.suffix == ".tsv" else ",")
         elif path.suffix in (".json", ".jsonl", ".ndjson"):
-            records = _json(path)
+            records = _json(path) if path.suffix == ".json" or _begins(path, "[") else _json_lines(path)
+        elif _begins(path, "[{"):
+            raise BenchmarkError("holds JSON under another name", where=path, hint="name it .json or .jsonl")
         else:
             records = _lines(path)
         for number, record in enumerate(records):
-            if not isinstance(record, dict):
+            if not isinstance(record, dict | BenchmarkError):
                 raise BenchmarkError(f"record {number} is {kind_of(record)}, an object is wanted", where=path)
             yield record
     except UnicodeDecodeError as fault:
         raise BenchmarkError(f"byte 0x{fault.object[fault.start]:02x} is not UTF-8 text", where=path) from fault
     except OSError as fault:
         raise BenchmarkError(f"cannot be read: {fault.strerror or fault}", where=path) from fault
+
+
+def _begins(path: Path, marks: str) -> bool:
+    with path.open("rb") as file:
+        start = file.read(CHUNK).removeprefix(b"\xef\xbb\xbf").lstrip()
+    return start[:1].decode("latin-1") in tuple(marks)
+
+
+def _json_lines(path: Path) -> Iterator[dict | BenchmarkError]:
+    with path.open("rb") as file:
+        number = 0
+        while line := file.readline(MAX_RECORD):
+            number += 1
+            while not line.endswith(b"\n") and file.tell() < path.stat().st_size:
+                line = file.readline(MAX_RECORD)  # the rest of a line that is too long, which is then no JSON
+            if not line.strip():
+                continue
+            try:
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+                record = json.loads(text, object_pairs_hook=distinct_keys)
+            except (ValueError, RecursionError) as fault:
+                yield json_error(fault, number, path, BenchmarkError)
+                continue
+            is_object = isinstance(record, dict)
+            what = f"line {number}: {kind_of(record)}, an object is wanted"
+            yield record if is_object else BenchmarkError(what, where=path)
 
 
 def _lines(path: Path) -> Iterator[dict]:

@@ -58,12 +58,26 @@ def _roundtrip(run: Run) -> pl.DataFrame:
     return fidelity(rows)
 
 
+def _errors(run: Run) -> pl.DataFrame:
+    from workbench.error_tables import error_counts
+
+    return error_counts(_scores(run))
+
+
+def _failures(run: Run) -> pl.DataFrame:
+    from workbench.error_tables import failure_kinds
+
+    return failure_kinds(_scores(run))
+
+
 STUDIES = {
     "portability": Study("portability", _portability, _published_portability),
     "crossover": Study("crossover", _crossover, _published_crossover),
     "roundtrip": Study("fidelity", _roundtrip),
+    "errors": Study("error_counts", _errors),
+    "failures": Study("failure_kinds", _failures),
 }
-PLANNED = ("errors", "features", "meta", "classifier", "agreement", "tokens", "efficiency", "structure")
+PLANNED = ("features", "meta", "classifier", "agreement", "tokens", "efficiency", "structure")
 
 
 def study(name: str, run: Run | str | Path | None = None, *, is_published: bool = False) -> pl.DataFrame:

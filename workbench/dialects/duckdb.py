@@ -15,8 +15,9 @@ from workbench.core_functions import Core
 from workbench.dialects.base import Dialect, Names
 from workbench.dialects.postgres import Postgres
 from workbench.dialects.typed import is_in_the_text
+from workbench.errors import UnsupportedError
 from workbench.plan import Join
-from workbench.plan_expressions import Column, Expression, Literal, Subquery, walk
+from workbench.plan_expressions import Aggregation, Column, Expression, Literal, Subquery, walk
 
 # duckdb_keywords(): reserved, and those that may only be types or functions
 KEYWORDS = """
@@ -60,6 +61,11 @@ class DuckDB(Postgres):
     def _first_match(self, tree: exp.Expr, pattern: str) -> exp.Expr:
         found = self.call("REGEXP_EXTRACT", [tree, exp.Literal.string(pattern), exp.Literal.number(1)])
         return self.call("NULLIF", [found, exp.Literal.string("")])
+
+    def write_string_agg(self, value: Aggregation, names: Names) -> exp.Expr:
+        if not all(isinstance(one, Literal) for one in value.args[1:]):
+            raise UnsupportedError("string_agg with a computed separator", where=self.name)
+        return super().write_string_agg(value, names)
 
     def core_text_of_real(self, value: Core, names: Names) -> exp.Expr:
         this = self.without_sign_of_zero(value.args[0], names)

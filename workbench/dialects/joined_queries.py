@@ -16,7 +16,7 @@ from workbench.dialects.base import Names
 from workbench.dialects.typed import TypedDialect
 from workbench.errors import UnsupportedError
 from workbench.lower_correlated import any_row, null_rows, one_value, partner, unmatched, value_of_no_rows
-from workbench.plan import Relation
+from workbench.plan import Aggregate, Project, Relation
 from workbench.plan_expressions import Column, Exists, Expression, InQuery, Literal, Subquery, walk
 
 
@@ -46,6 +46,8 @@ class JoinedQueries(TypedDialect):
         if not query.outer_columns:
             return self._query(query, names)
         query = one_value(query)
+        if any(isinstance(part, Subquery) and part.query.outer_columns for part in _computed(query)):
+            raise UnsupportedError("a subquery's value that reads columns around another's", where=self.name)
         empty = value_of_no_rows(query)
         tree = self._query(query, names, is_value=empty is None)
         return tree if empty is None else self.call("COALESCE", [tree, self.write(empty, Names({}))])
@@ -140,6 +142,14 @@ class JoinedQueries(TypedDialect):
 
     def core_row(self, value: Core, names: Names) -> exp.Expr:
         return exp.Tuple(expressions=[self.write(arg, names) for arg in value.args])
+
+
+def _computed(query: Relation) -> Iterator[Expression]:
+    """What a query's projections and aggregates compute, in its own FROM too."""
+    for value in query.expressions if isinstance(query, Project | Aggregate) else ():
+        yield from walk(value)
+    for below in query.inputs:
+        yield from _computed(below)
 
 
 def key_of(column: Column) -> tuple:

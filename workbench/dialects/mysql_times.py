@@ -72,7 +72,10 @@ class MySQLTimes(TypedDialect):
                 parts.append(self._formatted(moment.copy(), form))
         if len(parts) == 1:
             return self.cast(parts[0], "text") if value.word == "%s" else parts[0]
-        return self.call("CONCAT", parts or [exp.Literal.string("")])
+        if not parts:
+            is_time = exp.Not(this=exp.Is(this=moment, expression=exp.Null()))
+            return exp.Case(ifs=[exp.If(this=is_time, true=exp.Literal.string(""))])
+        return self.call("CONCAT", parts)
 
     def _since_1970(self, unit: str, moment: exp.Expr) -> exp.Expr:
         return self.call("TIMESTAMPDIFF", [exp.Var(this=unit), exp.Literal.string("1970-01-01"), moment.copy()])

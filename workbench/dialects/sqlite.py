@@ -5,6 +5,7 @@ from typing import ClassVar
 from sqlglot import exp
 
 from workbench.dialects.base import Dialect, Names
+from workbench.errors import UnsupportedError
 from workbench.plan_expressions import Aggregation, Call, Collate
 from workbench.plan_functions import AGGREGATES, SCALARS, WINDOWS
 
@@ -62,10 +63,16 @@ class SQLite(Dialect):
     write_current_time = write_current_timestamp = write_current_date
 
     def write_any_value(self, value: Aggregation, names: Names) -> exp.Expr:
-        """A bare column; the compiler sees to it that the one MIN or MAX stands beside arg_min and arg_max."""
+        """A bare column, which takes no FILTER."""
+        if value.where is not None:
+            raise UnsupportedError("any_value of chosen rows", where=self.name)
         return self.write(value.args[0], names)
 
-    write_arg_min = write_arg_max = write_any_value
+    def write_arg_min(self, value: Aggregation, names: Names) -> exp.Expr:
+        """A bare column too; the compiler sees to it that the one MIN or MAX, with its FILTER, stands beside it."""
+        return self.write(value.args[0], names)
+
+    write_arg_max = write_arg_min
 
 
 DIALECT = SQLite

@@ -51,6 +51,9 @@ class TypedDialect(Dialect):
         return default
 
     def cast(self, tree: exp.Expr, kind: str) -> exp.Expr:
+        if kind not in self.types:
+            what = "an integer that may need more than 64 bits" if kind == "wide" else f"a cast to {kind}"
+            raise UnsupportedError(what, where=self.name)
         return exp.Cast(this=tree, to=exp.Var(this=self.types[kind]))
 
     def write_literal(self, value: Literal, names: Names) -> exp.Expr:

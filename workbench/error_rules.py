@@ -1,0 +1,91 @@
+"""Which fault makes one query differ from another: the rules in the order in which they count.
+
+In: gold, a prediction and the schema. Out: the findings, the one that matters most first, each with a category (plans
+paper, appendix D), a type (HES-SQL, table 5) and a sentence of evidence. What two queries may write differently and still
+mean is ignored: aliases, the order of joins and columns, more columns than gold's, COUNT(*) for COUNT of a key, IN or =
+over a lookup for its join, UNION of filters for OR, DISTINCT of the rows shown. Evidence calls columns that a join or a
+foreign key makes equal by one name.
+"""
+
+from workbench.faults_in_conditions import (
+    conditions,
+    connectives,
+    first_of_several,
+    having_as_where,
+    letter_case,
+    missing_subquery,
+    moved_condition,
+    null_tests,
+)
+from workbench.faults_in_order import (
+    extreme_form,
+    extreme_value_for_row,
+    extremes_by_group,
+    grouping,
+    inner_extreme,
+    level_of_groups,
+    needless_limit,
+    ordering,
+    ties,
+)
+from workbench.faults_in_outputs import computed_output, counted_columns, counted_table, shown_columns
+from workbench.faults_in_tables import (
+    bridge_table,
+    foreign_join,
+    joined_columns,
+    level_of_sets,
+    missing_table,
+    needless_table,
+    outer_joins,
+    repeated_table,
+    set_operations,
+    shape_of_subqueries,
+)
+from workbench.query_pair import Finding, Pair
+from workbench.query_parts import same_columns
+from workbench.read_query_parts import read_query
+from workbench.schema import Schema
+
+RULES = (
+    letter_case,
+    having_as_where,
+    extremes_by_group,
+    extreme_value_for_row,
+    moved_condition,
+    counted_table,
+    computed_output,
+    inner_extreme,
+    level_of_groups,
+    level_of_sets,
+    missing_subquery,
+    conditions,
+    bridge_table,
+    set_operations,
+    connectives,
+    joined_columns,
+    missing_table,
+    needless_limit,
+    shown_columns,
+    extreme_form,
+    grouping,
+    ordering,
+    foreign_join,
+    needless_table,
+    repeated_table,
+    first_of_several,
+    outer_joins,
+    null_tests,
+    counted_columns,
+    shape_of_subqueries,
+)
+
+
+def compare(gold_sql: str, predicted_sql: str, schema: Schema) -> list[Finding]:
+    """The faults of a prediction, the first one first; none where nothing differs but what may.
+
+    Raises ParseError and UnsupportedError (sqlite_parser) where either is no SELECT.
+    """
+    as_written = read_query(gold_sql, schema)
+    same = same_columns(as_written, schema)
+    pair = Pair(read_query(gold_sql, schema, same), read_query(predicted_sql, schema, same), schema, as_written)
+    return [found for rule in RULES for found in rule(pair)] or list(ties(pair))
