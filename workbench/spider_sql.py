@@ -93,15 +93,17 @@ def _key_groups(columns: Sequence[str], pairs: Iterable[Sequence[int]]) -> dict[
 def spider_tokens(sql: str) -> list[str]:
     """Words in lower case, quoted values as they are in double quotes. ParseError for a quote without an end.
 
-    Brackets, `<`, `>`, `;`, `?`, `!`, `` ` `` and commas before anything but a digit stand alone; `=` and arithmetic do
-    not (NLTK's word_tokenize, which the official script uses), save that `>=`, `<=`, `!=` are put together again.
+    Brackets, `*`, `<`, `>`, `;`, `?`, `!`, back quotes, and commas and colons before anything but a digit stand alone; `=`
+    and other arithmetic do not (NLTK's word_tokenize, which the official script uses), save that torn `>=`, `<=`, `!=` are
+    put together again.
     """
-    parts = sql.replace("'", '"').split('"')
+    parts = sql.replace("'", '"').replace("\ue000", " ").split('"')
     if len(parts) % 2 == 0:
         raise ParseError("a quote without its end", where="Spider's grammar")
     # a value that touches a word becomes part of it, so it is marked by a sign of words until words are cut
     text = "".join(part if i % 2 == 0 else f"\ue000{i}\ue001" for i, part in enumerate(parts))
-    text = re.sub(r"--|\.\.\.|[][(){}<>;@#$%&?!`]|[:,](?!\d)", r" \g<0> ", text)
+    text = re.sub(r"([:,])(\D|$)", r" \1 \2", text)
+    text = re.sub(r"--|\.{2,}|`+|[][(){}<>;@#$%&?!*]", r" \g<0> ", text)
     words = re.sub(r"(?<!\.)\.\s*$", " . ", text).lower().split()
     tokens: list[str] = []
     for word in words:
