@@ -66,7 +66,7 @@ def spider_names(schema: Schema, stated: dict | None = None) -> SpiderNames:
     if stated is not None:
         owners = [name.lower() for name in stated["table_names_original"]]
         columns = [f"{owners[i]}.{name.lower()}" if i >= 0 else STAR for i, name in stated["column_names_original"]]
-        pairs = stated["foreign_keys"]
+        pairs = stated.get("foreign_keys") or []
     else:
         columns = [f"{table}.{name}" for table, names in tables.items() for name in names]
         places = {name: index for index, name in enumerate(columns)}
