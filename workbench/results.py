@@ -302,6 +302,55 @@ TABLES: dict[str, dict[str, tuple[type[pl.DataType], str]]] = {
         "everywhere_share": (_REAL, "everywhere / failures, a fraction"),
         "only_here_share": (_REAL, "only_here / failures, a fraction"),
     },
+    "structure": {
+        "run": _MODEL["run"],
+        "benchmark": (_TEXT, "name of the benchmark and split"),
+        **{
+            name: _MODEL[name]
+            for name in ("model", "params_b", "weights", "regime", "is_simulated", "target", "dialect")
+        },
+        "engine": (_TEXT, "engine that ran the prediction"),
+        "grade": (_TEXT, "difficulty: the benchmark's own grade, else Spider's hardness; all"),
+        "n": (_INT, "pairs, judged or not"),
+        "judged": (_INT, "pairs with a verdict"),
+        "ex": (_REAL, "BIRD's execution accuracy of these"),
+        "in_grammar": (_INT, "pairs whose gold Spider's grammar can read"),
+        "exact_set_match": (_REAL, "Spider's exact set match of these"),
+        "skeleton_similarity": (_REAL, "mean likeness of the skeletons"),
+        "jaccard": (_REAL, "mean Jaccard index of the skeletons' tokens"),
+        "jaccard_low": (
+            _REAL,
+            "lower end of its 95 % bootstrap interval, over databases where there are 10, else pairs",
+        ),
+        "jaccard_high": (_REAL, "upper end of that interval"),
+        "jaccard_cdf": (pl.List(_REAL), "shares of pairs with an index of at most 0, 0.01, ... 1"),
+        "sql_jaccard": (_REAL, "mean Jaccard index of the SQL's tokens"),
+    },
+    "efficiency": {
+        "run": _MODEL["run"],
+        "benchmark": (_TEXT, "name of the benchmark and split"),
+        **{
+            name: _MODEL[name]
+            for name in ("model", "params_b", "weights", "regime", "is_simulated", "target", "dialect")
+        },
+        "engine": (_TEXT, "engine that ran both statements; mean over several"),
+        "grade": (_TEXT, "difficulty: the benchmark's own grade, else Spider's hardness; all"),
+        "n": (_INT, "judged pairs, without right ones that were not timed"),
+        "untimed": (_INT, "right pairs that were not timed"),
+        "ex": (_REAL, "BIRD's execution accuracy of judged pairs"),
+        "ves": (_REAL, "BIRD's VES, a fraction, from the run's own repeats"),
+        "r_ves": (_REAL, "BIRD's R-VES, a fraction, from the run's own repeats"),
+        "hes_ves": (_REAL, "HES-SQL's VES"),
+        "hes_ves_low": (
+            _REAL,
+            "lower end of its 95 % bootstrap interval, over databases where there are 10, else pairs",
+        ),
+        "hes_ves_high": (_REAL, "upper end of that interval"),
+        "time_ratio": (_REAL, "mean of min(1, gold's time / the prediction's) of right pairs"),
+        "stable_efficiency": (_REAL, "geometric mean of right pairs' stable speeds; 1 where all are gold's statements"),
+        "stable_low": (_REAL, "lower end of its 95 % bootstrap interval"),
+        "stable_high": (_REAL, "upper end of that interval"),
+    },
     "crossover": {
         "run": _MODEL["run"],
         "benchmark": (_TEXT, "name of the benchmark and split"),

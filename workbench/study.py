@@ -77,14 +77,28 @@ def _failures(run: Run) -> pl.DataFrame:
     return failure_kinds(_scores(run), _headline(run))
 
 
+def _structure(run: Run) -> pl.DataFrame:
+    from workbench.difficulty import structure
+
+    return structure(_scores(run))
+
+
+def _efficiency(run: Run) -> pl.DataFrame:
+    from workbench.difficulty import efficiency
+
+    return efficiency(_scores(run))
+
+
 STUDIES = {
     "portability": Study("portability", _portability, _published_portability),
     "crossover": Study("crossover", _crossover, _published_crossover),
     "roundtrip": Study("fidelity", _roundtrip),
     "errors": Study("error_counts", _errors),
     "failures": Study("failure_kinds", _failures),
+    "structure": Study("structure", _structure),
+    "efficiency": Study("efficiency", _efficiency),
 }
-PLANNED = ("features", "meta", "classifier", "agreement", "tokens", "efficiency", "structure")
+PLANNED = ("features", "meta", "classifier", "agreement", "tokens")
 
 
 def study(name: str, run: Run | str | Path | None = None, *, is_published: bool = False) -> pl.DataFrame:
