@@ -146,25 +146,27 @@ REWRITES: dict[str, Change] = {
 
 
 def mutations(sql: str, schema: Schema, seed: int = 0, edits: int = 2, rewrites: int = 2) -> Iterator[Mutation]:
-    """Edits and rewrites of one query, at most that many of each kind, no text twice, none that is the query itself.
+    """Edits and rewrites of one query, at most that many of each kind.
+
+    No text comes twice among edits or among rewrites, none is the query itself.
 
     Each kind has a draw of its own, so that a new kind changes nothing of the others. Raises ParseError for what is no
     query of SQLite.
     """
     tree = read_query(sql, schema)
-    seen = {text_form(tree)}
     for is_edit, kinds, most in ((True, EDITS, edits), (False, REWRITES, rewrites)):
+        seen = {text_form(tree)}
         for kind in kinds:
             found = 0
-            for changed in changes(tree, kind, schema, seed):
-                if found == most:
-                    break
+            for changed in changes(tree, kind, schema, seed) if most else ():
                 if changed in seen:
                     continue
                 seen.add(changed)
                 found += 1
                 category, error_type = EDITS[kind][:2] if is_edit else (None, None)
                 yield Mutation(kind, is_edit, changed, category, error_type)
+                if found == most:
+                    break
 
 
 def changes(tree: exp.Query, kind: str, schema: Schema, seed: int = 0) -> Iterator[str]:
