@@ -118,7 +118,8 @@ def turn_order(tree: exp.Expr, draw: Random, schema: Schema) -> exp.Expr | None:
     node = pick(draw, _order_keys(tree))
     if node is None:
         return None
-    node.set("desc", not node.args.get("desc"))
+    node.set("nulls_first", bool(node.args.get("desc")))  # where SQLite puts them, so that nothing is written for it
+    node.set("desc", None if node.args.get("desc") else True)
     return tree
 
 

@@ -181,7 +181,7 @@ def _repeat(table: _Contents, contents: dict[str, _Contents], draw: Random) -> N
                 new[place] = _new_value([other[place] for other in table.rows], draw)
             elif pools[place]:
                 (new[place],) = draw.choice(pools[place])
-        values = [tuple(new[place] for place in key) for key in table.keys]
+        values = [tuple(_plain(new[place]) for place in key) for key in table.keys]
         if not any(value in known for value, known in zip(values, held, strict=True)):
             table.rows.append(new)
             for value, known in zip(values, held, strict=True):
