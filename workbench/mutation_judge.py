@@ -74,7 +74,9 @@ def class_of(tree: exp.Query) -> tuple[bool, bool]:
 def shape_of(tree: exp.Query) -> tuple:
     """What decides how often rows stand: DISTINCT, GROUP BY and set operations, as they are written."""
     kinds = (exp.Distinct, exp.Group, exp.SetOperation)
-    return tuple(sorted(one.key if not isinstance(one, exp.Group) else text_form(one) for one in tree.find_all(*kinds)))
+    return tuple(
+        sorted(one.key if not isinstance(one, exp.Group) else one.sql("sqlite") for one in tree.find_all(*kinds))
+    )
 
 
 def gold_answer(
@@ -100,11 +102,12 @@ def gold_answer(
         offset = whole.args.get("offset")
         whole.set("limit", None)
         whole.set("offset", None)
-        plan = sql_to_plan(text_form(whole), schema)
+        whole = text_form(whole)
+        plan = sql_to_plan(whole, schema)
         keyed = order_keys(plan)
         if keyed is None:
             return None
-        all_rows = run(connection, text_form(whole))
+        all_rows = run(connection, whole)
         keys = run(connection, plan_to_sql(keyed))
     except WorkbenchError:
         return None

@@ -174,4 +174,5 @@ def pick(draw: Random, items: Iterable[T]) -> T | None:
 
 
 def text_form(tree: exp.Expr) -> str:
-    return tree.sql("sqlite")
+    """SQLite's SQL of a tree that is not used any more: writing may change it, which saves a copy."""
+    return tree.sql("sqlite", copy=False)

@@ -154,11 +154,12 @@ def mutations(sql: str, schema: Schema, seed: int = 0, edits: int = 2, rewrites:
     query of SQLite.
     """
     tree = read_query(sql, schema)
+    whole = text_form(tree.copy())
     for is_edit, kinds, most in ((True, EDITS, edits), (False, REWRITES, rewrites)):
-        seen = {text_form(tree)}
+        seen = {whole}
         for kind in kinds:
             found = 0
-            for changed in changes(tree, kind, schema, seed) if most else ():
+            for changed in changes(tree, kind, schema, content_hash(seed, whole)) if most else ():
                 if changed in seen:
                     continue
                 seen.add(changed)
@@ -169,12 +170,14 @@ def mutations(sql: str, schema: Schema, seed: int = 0, edits: int = 2, rewrites:
                     break
 
 
-def changes(tree: exp.Query, kind: str, schema: Schema, seed: int = 0) -> Iterator[str]:
-    """What draws of one kind make of a query, as SQLite's SQL; a text may come twice."""
+def changes(tree: exp.Query, kind: str, schema: Schema, seed: int | str = 0) -> Iterator[str]:
+    """What draws of one kind make of a query, as SQLite's SQL; a text may come twice.
+
+    The draws depend on kind and seed alone: a caller mixes in what else they are to depend on.
+    """
     change = EDITS[kind][2] if kind in EDITS else REWRITES[kind]
-    whole = text_form(tree)
     for number in range(DRAWS):
-        changed = change(tree.copy(), Random(content_hash("mutation", seed, kind, number, whole)), schema)
+        changed = change(tree.copy(), Random(content_hash("mutation", seed, kind, number)), schema)
         if changed is None and number >= 1:  # two draws found nothing to change
             return
         if changed is not None:
