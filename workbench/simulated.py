@@ -99,7 +99,7 @@ def answer(request: Request) -> Response:
     if request.target == "plan":
         if schema is None:
             raise GenerationError("a simulated plan needs the schema", where=request.question_id)
-        return _response(request, _plan(request, model, gold, schema))
+        return _response(request, *_plan(request, model, gold, schema))
     schema = schema or Schema(())
     meant = _understood(request, model.sql_errors, gold, schema)
     draw = _draw("slip", request, request.dialect)
@@ -108,15 +108,19 @@ def answer(request: Request) -> Response:
     return _response(request, right_sql(meant, dialect, schema) if slipped is None else slipped)
 
 
-def _plan(request: Request, model: SimulatedModel, gold: str, schema: Schema) -> str:
+def _plan(request: Request, model: SimulatedModel, gold: str, schema: Schema) -> tuple[str, str]:
+    """(text, finish reason)."""
     for sql in (_understood(request, model.plan_errors, gold, schema), gold):
         try:
             text = sql_to_plan(sql, schema).to_json()
         except WorkbenchError:  # an edit that is no query, or a gold beyond the plan language
             continue
-        draw = _draw("decoding", request)
-        return slipped_plan(text, schema, draw) if draw.random() < model.broken_plans else text
-    return "I cannot express this question as a plan."
+        draw = _draw("decoding", request, request.attempt)  # a refused plan that goes back may come out right
+        if draw.random() >= model.broken_plans:
+            return text, "stop"
+        broken = slipped_plan(text, schema, draw)
+        return broken, "length" if text.startswith(broken) else "stop"
+    return "I cannot express this question as a plan.", "stop"
 
 
 def _understood(request: Request, errors: float, gold: str, schema: Schema) -> str:
@@ -164,7 +168,7 @@ def _draw(what: str, request: Request, *more: object) -> Random:
     return Random(content_hash(what, request.model, request.question_id, request.target, seed, *more))
 
 
-def _response(request: Request, text: str) -> Response:
+def _response(request: Request, text: str, finish_reason: str = "stop") -> Response:
     """Tokens from the length of the text and a drawn length of thinking; time is nominal, no clock is read."""
     model, draw = MODELS[request.model], _draw("length", request, request.dialect)
     tokens = -(-len(text) // CHARACTERS[request.target])
@@ -173,9 +177,10 @@ def _response(request: Request, text: str) -> Response:
     speed = 220 / model.skill_b**0.3  # tokens a second
     return Response(
         text,
-        "stop",
+        finish_reason,
         round(0.2 + (tokens + reasoning) / speed, 3),
         input_tokens=prompt,
         output_tokens=tokens + reasoning,
         reasoning_tokens=reasoning,
+        tokens_source="nominal",
     )
