@@ -25,7 +25,9 @@ def drop_condition(tree: exp.Expr, draw: Random, schema: Schema) -> exp.Expr | N
     parts = conjuncts(where.this)
     lost = draw.randrange(len(parts))
     kept = joined(part.copy() for place, part in enumerate(parts) if place != lost)
-    if kept is None:
+    if kept is None and isinstance(where.parent, exp.Filter):
+        where.parent.replace(where.parent.this)
+    elif kept is None:
         where.pop()
     else:
         where.set("this", kept)

@@ -16,7 +16,7 @@ from random import Random
 import polars as pl
 
 from workbench.benchmarks import Benchmark
-from workbench.mutation_judge import gold_answer, is_same, is_wrong, run, shape_of
+from workbench.mutation_judge import GoldAnswer, Rows, gold_answer, is_same, is_wrong, run, shape_of
 from workbench.mutation_names import read_query
 from workbench.mutations import mutations
 from workbench.paths import cache_path
@@ -85,8 +85,8 @@ def _verified_golds(
             elsewhere = [(one, found) for one, found in elsewhere if found is not None]
             for mutation in mutations(sql, schema, seed, edits, rewrites):
                 if mutation.is_edit:
-                    shape = shape_of(read_query(mutation.sql, schema))
-                    is_kept = all(is_wrong(answer, run(one, mutation.sql), shape) for one in (judged, backward))
+                    found = [run(one, mutation.sql) for one in (judged, backward)]
+                    is_kept = None not in found and _is_wrong_twice(answer, found, mutation.sql, schema)
                 else:
                     instances = [(judged, answer), (backward, answer), *elsewhere]
                     is_kept = len(elsewhere) == PERTURBED + 1 and all(
@@ -95,6 +95,11 @@ def _verified_golds(
                 if is_kept:
                     about = (mutation.kind, mutation.is_edit, mutation.category, mutation.error_type, mutation.sql)
                     yield (sql, answer.is_ordered, answer.is_row_count_fixed, *about)
+
+
+def _is_wrong_twice(answer: GoldAnswer, found: list[Rows], sql: str, schema: Schema) -> bool:
+    shape = shape_of(read_query(sql, schema))
+    return all(is_wrong(answer, rows, shape) for rows in found)
 
 
 def _evened(made: list[tuple], seed: int) -> list[tuple]:
