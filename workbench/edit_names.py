@@ -64,8 +64,10 @@ def wrong_column_tested(tree: exp.Expr, draw: Random, schema: Schema) -> exp.Exp
 
 def wrong_column_aggregated(tree: exp.Expr, draw: Random, schema: Schema) -> exp.Expr | None:
     """Aggregate another column of the same table."""
-    column = pick(draw, (one for one in columns_in(tree) if one.find_ancestor(exp.AggFunc, exp.Query, exp.Ordered)))
-    if column is None or not isinstance(column.find_ancestor(exp.AggFunc, exp.Query), exp.AggFunc):
+    inside = (exp.AggFunc, exp.Query)
+    found = [one for one in columns_in(tree) if isinstance(one.find_ancestor(*inside), exp.AggFunc)]
+    column = pick(draw, found)
+    if column is None:
         return None
     place = place_of(column, schema)
     other = _another(draw, place) if place is not None else None
@@ -143,13 +145,12 @@ def drop_join(tree: exp.Expr, draw: Random, schema: Schema) -> exp.Expr | None:
     if not found:
         return None
     select, part, alias = draw.choice(found)
-    joins = select.args["joins"]
     if isinstance(part.parent, exp.From):
-        first = joins[0]
-        moved = [one for one in conjuncts(first.args["on"]) if first.args.get("on")] if first.args.get("on") else []
+        first = select.args["joins"][0]
+        on = first.args.get("on")
         select.set("from_", exp.From(this=first.this))
         first.pop()
-        _add_condition(select, [one.copy() for one in moved])
+        _add_conditions(select, [one.copy() for one in conjuncts(on)] if on is not None else [])
     else:
         part.parent.pop()
     for join in select.args.get("joins") or ():
@@ -223,7 +224,7 @@ def _without(condition: exp.Expr, alias: str, schema: Schema) -> exp.Expr | None
     return joined(one.copy() for one in kept)
 
 
-def _add_condition(select: exp.Select, conditions: list[exp.Expr]) -> None:
+def _add_conditions(select: exp.Select, conditions: list[exp.Expr]) -> None:
     where = select.args.get("where")
     parts = ([where.this.copy()] if where is not None else []) + conditions
     if parts:

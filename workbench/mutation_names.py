@@ -26,6 +26,7 @@ _RESERVED = re.compile(  # what SQLite reads as a word of its own (lang_keywords
     "unique|update|using|values|when|where",
     re.IGNORECASE,
 )
+_ROW_NUMBERS = re.compile(r"rowid|oid|_rowid_", re.IGNORECASE)
 _CLAUSES = (exp.Where, exp.Having, exp.Group, exp.Order, exp.From, exp.Join, exp.Limit, exp.Select)
 
 
@@ -176,3 +177,44 @@ def pick(draw: Random, items: Iterable[T]) -> T | None:
 def text_form(tree: exp.Expr) -> str:
     """SQLite's SQL of a tree that is not used any more: writing may change it, which saves a copy."""
     return tree.sql("sqlite", copy=False)
+
+
+def qualify(tree: exp.Expr, schema: Schema) -> bool:
+    """Give columns of tables their table's name; whether there were any without. Not in ORDER BY, where aliases go first."""
+    changed = False
+    for select in selects(tree):
+        aliases = {one.alias.lower() for one in select.expressions if isinstance(one, exp.Alias)}
+        for column in own(select, exp.Column):
+            if column.table or not isinstance(column.this, exp.Identifier) or column.name.lower() in aliases:
+                continue
+            place = place_of(column, schema)
+            if place is not None:
+                column.set("table", source_name(column, place))
+                changed = True
+    return changed
+
+
+def source_name(node: exp.Expr, place: Place) -> exp.Identifier:
+    """The alias as it is written where it is defined."""
+    select = node.find_ancestor(exp.Select)
+    while select is not None:
+        for part in from_parts(select):
+            if part.alias_or_name.lower() == place.alias:
+                return identifier(part.alias_or_name)
+        select = select.find_ancestor(exp.Select)
+    return identifier(place.alias)
+
+
+def is_inner(select: exp.Select) -> bool:
+    """Whether all joins of a SELECT are inner, by ON or by nothing."""
+    return not any(join.side or join.args.get("using") or join.method for join in select.args.get("joins") or ())
+
+
+def shows_star(select: exp.Select) -> bool:
+    """Whether * is shown; COUNT(*) is not."""
+    return any(one.find(exp.Star) is not None and not one.find(exp.Count) for one in select.expressions)
+
+
+def reads_row_numbers(tree: exp.Expr) -> bool:
+    """Whether rowid or one of its other names is read, which only a stored table has."""
+    return any(_ROW_NUMBERS.fullmatch(one.name) for one in columns_in(tree))

@@ -12,7 +12,7 @@ from random import Random
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from workbench import edit_clauses, edit_conditions, edit_names, rewrite_conditions, rewrite_queries
+from workbench import edit_clauses, edit_conditions, edit_names, rewrite_conditions, rewrite_queries, rewrite_subqueries
 from workbench.mutation_names import read_query, text_form
 from workbench.results import content_hash
 from workbench.schema import Schema
@@ -125,13 +125,13 @@ REWRITES: dict[str, Change] = {
         rewrite_queries.swap_joined,
         rewrite_queries.conditions_to_where,
         rewrite_queries.conditions_to_join,
-        rewrite_queries.table_as_cte,
-        rewrite_queries.table_as_subquery,
-        rewrite_queries.condition_into_subquery,
-        rewrite_queries.subquery_as_cte,
-        rewrite_queries.cte_as_subquery,
-        rewrite_queries.in_as_exists,
-        rewrite_queries.in_as_join,
+        rewrite_subqueries.table_as_cte,
+        rewrite_subqueries.table_as_subquery,
+        rewrite_subqueries.condition_into_subquery,
+        rewrite_subqueries.subquery_as_cte,
+        rewrite_subqueries.cte_as_subquery,
+        rewrite_subqueries.in_as_exists,
+        rewrite_subqueries.in_as_join,
         rewrite_queries.order_by_place,
         rewrite_queries.order_by_alias,
         rewrite_queries.order_by_expression,
@@ -140,7 +140,7 @@ REWRITES: dict[str, Change] = {
         rewrite_queries.group_as_distinct,
         rewrite_queries.reorder_columns,
         rewrite_queries.extra_column,
-        rewrite_queries.wrap_query,
+        rewrite_subqueries.wrap_query,
     )
 }
 
