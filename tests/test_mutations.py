@@ -5,8 +5,9 @@ import sqlite3
 import pytest
 
 from workbench.errors import ParseError
+from workbench.labels import CATEGORIES, ERROR_TYPES
 from workbench.mutation_names import read_query
-from workbench.mutations import CATEGORIES, EDITS, ERROR_TYPES, REWRITES, changes, mutations
+from workbench.mutations import EDITS, REWRITES, changes, mutations
 from workbench.schema import Column, ForeignKey, Schema, Table
 
 SCHEMA = Schema(

@@ -18,30 +18,12 @@ from workbench.results import content_hash
 from workbench.schema import Schema
 
 Change = Callable[[exp.Expr, Random, Schema], exp.Expr | None]
-CATEGORIES = (  # plans paper, appendix D
-    "schema_linking",
-    "filtering_logic",
-    "aggregation_grouping",
-    "ordering_ranking",
-    "dialect_syntax",
-    "other",
-)
-ERROR_TYPES = (
-    "subquery",
-    "clause",
-    "operator",
-    "function",
-    "condition",
-    "value",
-    "table",
-    "attribute",
-)  # HES-SQL, table 5
 DRAWS = 6  # at a kind, of which the distinct ones count
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """kind: a name of EDITS or REWRITES. category: one of CATEGORIES, error_type: one of ERROR_TYPES; None for a rewrite."""
+    """kind: a name of EDITS or REWRITES. category: one of labels.CATEGORIES, error_type: one of labels.ERROR_TYPES; None for a rewrite."""
 
     kind: str
     is_edit: bool
