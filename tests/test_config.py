@@ -5,7 +5,7 @@ import pytest
 from workbench.config import read_config
 from workbench.errors import ConfigError
 
-GOOD = "run: r\nbenchmark: bundled\nmodels: [{name: simulated-1b, provider: simulated}]\n"
+GOOD = "run: r\nbenchmark: bundled\nmodels: [{name: simulated-3b, provider: simulated}]\n"
 
 
 def test_a_small_config_has_defaults(tmp_path):
@@ -41,18 +41,18 @@ BROKEN = {
         GOOD.replace("provider: simulated", "provider: psychic"),
         "models.0.provider: wanted: 'simulated', 'predictions' or 'openai'",
     ),
-    "model without name": (GOOD.replace("name: simulated-1b, ", ""), "needs a name"),
+    "model without name": (GOOD.replace("name: simulated-3b, ", ""), "needs a name"),
     "predictions without files": (
-        GOOD.replace("name: simulated-1b, provider: simulated", "provider: predictions"),
+        GOOD.replace("name: simulated-3b, provider: simulated", "provider: predictions"),
         "needs files",
     ),
-    "model twice": (GOOD.replace("simulated}", "simulated}, {name: simulated-1b, provider: simulated}"), "named twice"),
+    "model twice": (GOOD.replace("simulated}", "simulated}, {name: simulated-3b, provider: simulated}"), "named twice"),
     "limit of nothing": (GOOD + "limits: {seconds: 0}\n", "limits: limit of 0.0 seconds"),
     "limit as text": (GOOD + "limits: {seconds: long}\n", "limits.seconds"),
     "seed as text": (GOOD + "seed: luck\n", "seed"),
     "limits as a number": (GOOD + "limits: 5\n", "limits: a mapping of keys to values is wanted"),
-    "a model that is text": ("run: r\nbenchmark: b\nmodels: [simulated-1b]\n", "models.0: a mapping of keys to values"),
-    "models as text": ("run: r\nbenchmark: b\nmodels: simulated-1b\n", "models: a list is wanted"),
+    "a model that is text": ("run: r\nbenchmark: b\nmodels: [simulated-3b]\n", "models.0: a mapping of keys to values"),
+    "models as text": ("run: r\nbenchmark: b\nmodels: simulated-3b\n", "models: a list is wanted"),
     "rows in part": (GOOD + "limits: {rows: many}\n", "limits.rows: a whole number is wanted"),
     "run as a number": (GOOD.replace("run: r", "run: 5"), "run: text is wanted"),
     "a seed below zero": (GOOD + "seed: -1\n", "seed: at least 0 is wanted"),

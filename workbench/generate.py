@@ -23,7 +23,7 @@ from workbench.read_answer import answer_row, extracted, failed_row
 from workbench.results import Run, content_hash, part_name
 from workbench.sample_values import sample_values
 
-GENERATION_VERSION = 2  # raise when the same request would be answered, read or compiled differently
+GENERATION_VERSION = 3  # raise when the same request would be answered, read or compiled differently
 BATCH = 500  # questions in a part, so that memory does not grow with a benchmark of one database
 OPEN_SCHEMAS = 8
 
