@@ -52,7 +52,7 @@ lint: $(READY) ## style and format of the Python files
 setup: $(READY) ## .venv alone
 
 lock: $(READY) ## requirements.lock again, after a change of pyproject.toml (ARGS=--upgrade for newer versions)
-	@.venv/bin/python -m uv pip compile pyproject.toml --all-extras --group setup --output-file requirements.lock \
+	@.venv/bin/python -m uv pip compile pyproject.toml --extra all --group setup --output-file requirements.lock \
 		--universal --python-version 3.11 --fork-strategy fewest --generate-hashes --no-emit-index-url \
 		--no-annotate --custom-compile-command "make lock" --quiet $(ARGS)
 
