@@ -78,15 +78,14 @@ json_option = click.option("--json", "is_json", is_flag=True, help="Print JSON."
 @json_option
 def engines(action: str, names: tuple[str, ...], is_json: bool) -> None:
     """List the engines, or start and stop embedded servers that outlive a command."""
-    from workbench.backends import BACKENDS
-    from workbench.engines import engine_status, start_engines, stop_engines
+    from workbench.engines import NAMES, engine_status, start_engines, stop_engines
 
-    chosen = chosen_engines(",".join(names)) if names else None
+    chosen = chosen_engines(",".join(names), NAMES) if names else None
     if action == "stop":
         print_table(stop_engines(chosen), is_json)
         return
     failed = start_engines(chosen) if action == "start" else {}
-    print_table(engine_status([name for name in chosen or BACKENDS if name not in failed]), is_json)
+    print_table(engine_status([name for name in chosen or NAMES if name not in failed]), is_json)
     for reason in failed.values():
         click.echo(f"workbench: {reason}", err=True)
     if failed:

@@ -115,7 +115,7 @@ class Prices(_Strict):
 class ModelConfig(_Strict):
     """One model, or prediction files that somebody already has.
 
-    model: its name at the endpoint, where it is another than the one in tables and figures. key_variable: the environment
+    base_url: the endpoint's, or "embedded": llama.cpp here, see local_model.py. model: its name at the endpoint, where it is another than the one in tables and figures. key_variable: the environment
     variable that holds the key; OPENAI_API_KEY where there is no base_url, else none. sampling: sent as it is, over
     {temperature: 0, seed: ...}; null takes a setting out. is_constrained: bind the decoding of plans where the endpoint
     can. repairs: how often a refused plan goes back. is_optional: go on without it where it cannot be asked. files: predictions, or journals (results/RUN/calls/*.jsonl) to replay.
@@ -149,7 +149,8 @@ class ModelConfig(_Strict):
             raise ValueError(f"provider {self.provider} needs files")
         if self.provider != "predictions" and (self.name is None or (self.files and not has_files)):
             raise ValueError(f"provider {self.provider} needs a name and takes no files")
-        if self.base_url and ("@" in self.base_url or "?" in self.base_url or not self.base_url.startswith("http")):
+        is_address = self.base_url not in (None, "embedded")
+        if is_address and ("@" in self.base_url or "?" in self.base_url or not self.base_url.startswith("http")):
             raise ValueError("base_url is http(s)://host/path; a key comes from the variable that key_variable names")
         if self.limits.money is not None and self.prices is None:
             raise ValueError("limits.money needs prices")
@@ -157,6 +158,14 @@ class ModelConfig(_Strict):
         if secret is not None:
             raise ValueError(f"sampling.{secret}: keys are read from the variable that key_variable names")
         return self
+
+    @property
+    def answer_tokens(self) -> int | None:
+        """The most that an answer may have, where the sampling says so."""
+        found = next(
+            (self.sampling[name] for name in ("max_completion_tokens", "max_tokens") if self.sampling.get(name)), None
+        )
+        return found if isinstance(found, int) and not isinstance(found, bool) else None
 
 
 class Config(_Strict):

@@ -214,9 +214,8 @@ class Endpoint:
 
     def _largest(self, body: dict) -> Usage:
         """What a call may take at most, as far as that can be said beforehand."""
-        limit = next((body[name] for name in ("max_completion_tokens", "max_tokens") if body.get(name)), None)
         size = sum(len(message["content"]) for message in body["messages"])
-        return Usage(-(-size // CHARACTERS_PER_TOKEN), int(limit or UNBOUNDED_OUTPUT))
+        return Usage(-(-size // CHARACTERS_PER_TOKEN), self.model.answer_tokens or UNBOUNDED_OUTPUT)
 
     def _wait(self, state: RetryCallState) -> float:
         """Seconds before the next try: what the endpoint asks for, of all calls; else longer each time."""

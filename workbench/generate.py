@@ -21,8 +21,9 @@ from workbench.errors import PLAN_ERROR_KINDS, BenchmarkError, ConfigError, Gene
 from workbench.extract import Extracted
 from workbench.header import describe_run
 from workbench.llm import Provider, Request, Response, check_model, open_provider
+from workbench.local_model import served
 from workbench.progress import progress
-from workbench.prompts import Samples, messages_for, template_hash
+from workbench.prompts import ANSWER_TOKENS, Samples, messages_for, template_hash
 from workbench.read_answer import answer_row, extracted, failed_row
 from workbench.results import Run, content_hash, part_name
 from workbench.sample_values import sample_values
@@ -177,15 +178,17 @@ class _Asking:
         if first is None:
             return
         try:
-            check_model(self.model)
+            with served(self.model) as model:
+                check_model(model)
+                self._ask(model, chain([first], requests))
         except GenerationError as error:
-            if not self.model.is_optional:
+            if not self.model.is_optional or self.provider is not None:
                 raise
             self.done.absent[self.model.name] = str(error)
-            return
-        requests = chain([first], requests)
-        with open_journal(self.run, self.model) as journal:
-            self.provider = open_provider(self.model, journal)
+
+    def _ask(self, model: ModelConfig, requests: Iterator[Request]) -> None:
+        with open_journal(self.run, model) as journal:
+            self.provider = open_provider(model, journal)
             try:
                 for request, answer in self.provider.answers(
                     lambda: self.repairs.popleft() if self.repairs else next(requests, None)
@@ -254,6 +257,7 @@ class _Asking:
             schema,
             self.samples(row["db_id"]),
             context_tokens=model.context_tokens,
+            answer_tokens=model.answer_tokens or ANSWER_TOKENS,
             thinking=model.thinking,
         )
         return self._bare_request(row, batch, messages)
