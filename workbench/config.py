@@ -130,7 +130,7 @@ class ModelConfig(_Strict):
     sampling: dict[str, JsonValue] = {}
     samples: Annotated[int, Field(ge=1, le=1000)] = 1
     thinking: Literal["suppressed", "fast", "slow"] | None = None
-    context_tokens: Annotated[int, Field(ge=2048)] | None = None
+    context_tokens: Annotated[int, Field(ge=256)] | None = None
     base_url: Text | None = None
     model: Text | None = None
     key_variable: Text | None = None
