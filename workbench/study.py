@@ -77,14 +77,27 @@ def _failures(run: Run) -> pl.DataFrame:
     return failure_kinds(_scores(run), _headline(run))
 
 
+def _tokens(run: Run) -> pl.DataFrame:
+    from workbench.token_study import tokens
+
+    return tokens(run)
+
+
+def _published_tokens() -> pl.DataFrame:
+    from workbench.token_study import published_tokens
+
+    return published_tokens()
+
+
 STUDIES = {
     "portability": Study("portability", _portability, _published_portability),
     "crossover": Study("crossover", _crossover, _published_crossover),
     "roundtrip": Study("fidelity", _roundtrip),
     "errors": Study("error_counts", _errors),
     "failures": Study("failure_kinds", _failures),
+    "tokens": Study("tokens", _tokens, _published_tokens),
 }
-PLANNED = ("features", "meta", "classifier", "agreement", "tokens", "efficiency", "structure")
+PLANNED = ("features", "meta", "classifier", "agreement", "efficiency", "structure")
 
 
 def study(name: str, run: Run | str | Path | None = None, *, is_published: bool = False) -> pl.DataFrame:
