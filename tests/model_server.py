@@ -77,7 +77,9 @@ class ModelServer:
                     name, _, value = line.decode().partition(":")
                     headers[name.lower()] = value.strip()
                 body = await reader.readexactly(int(headers.get("content-length", 0)))
-                if method == "GET":
+                if method == "GET" and self.key and headers.get("authorization") != f"Bearer {self.key}":
+                    self._send(writer, 401, _error(f"401 {self.echo}"))
+                elif method == "GET":
                     self._send(writer, 200, {"object": "list", "data": [{"id": "m"}]})
                 else:
                     await self._complete(json.loads(body), headers, writer)
