@@ -3,10 +3,12 @@
 import polars as pl
 import pytest
 from asked_benchmark import make_benchmark
+from click.testing import CliRunner
 from model_server import OUTPUT_TOKENS, PROMPT_TOKENS, ModelServer
 
 import workbench as wb
 from workbench import endpoint
+from workbench.cli import main
 from workbench.errors import GenerationError
 from workbench.results import Run
 
@@ -302,3 +304,17 @@ def test_calls_hold_when_and_what(server, ask):
     assert made["call"].to_list() == [1, 2, 3]
     assert made["started"].str.starts_with("20").all() and made["cost"].null_count() == 3
     assert made.select(pl.col("seconds") > 0).to_series().all()
+
+
+def test_the_command_asks_for_plans_with_settings_and_says_by_its_code_what_is_missing(server, tmp_path):
+    folder = make_benchmark(tmp_path / "benchmark", 3)
+    words = ["generate", "--benchmark", str(folder), "--run", "r", "--model", "m", "--target", "plan"]
+    words += ["--base-url", server.url, "--set", "limits.tries=1", "--set", "sampling={max_tokens: 9, top_k: 5}"]
+    server.is_counting = False
+    server.script["number 1?"] = ["500"]
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 1 and done.output == "2 answers new, 0 kept, 1 questions got none, from m\n", done.output
+    sent = server.calls[-1]["body"]
+    assert (sent["max_tokens"], sent["top_k"], sent["temperature"], sent["seed"]) == (9, 5, 0, 0)
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 0 and done.output == "1 answers new, 2 kept, from m\n"
