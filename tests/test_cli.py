@@ -123,7 +123,7 @@ BROKEN = {
     "a config with a wrong limit": ("c.yaml", GOOD_CONFIG + "limits: {seconds: -1}\n", ("run", "c.yaml"), "limits: limit of -1.0 seconds"),
     "a config whose benchmark is gone": ("c.yaml", GOOD_CONFIG.replace("bundled", "gone"), ("run", "c.yaml"), "gone: there is no such file or folder"),
     "an unknown simulated model": (None, None, ("generate", "--benchmark", "bench", "--run", "r", "--model", "gpt-4"), "there is no simulated model 'gpt-4'"),
-    "an endpoint": (None, None, ("generate", "--benchmark", "bench", "--run", "r", "--model", "m", "--base-url", "http://localhost:1"), "not built yet"),
+    "an endpoint": (None, None, ("generate", "--benchmark", "bench", "--run", "r", "--model", "m", "--base-url", "http://localhost:1"), "http://localhost:1: nobody answers"),
 "predictions that are objects": (
         "p.json",
         '{"0": {"sql": "SELECT 1"}, "1": {"sql": "SELECT 2"}}',
@@ -340,7 +340,7 @@ def test_published_figures_are_drawn(here):
 def test_published_studies_are_printed(here):
     done = workbench("study", "all", "--published", "--json")
     assert done.exit_code == 0, done.output
-    assert sum(len(json.loads(line)) for line in done.output.splitlines()) == 68 + 2
+    assert sum(len(json.loads(line)) for line in done.output.splitlines()) == 68 + 2 + 2
 
 
 def test_a_reader_that_stops_early_is_no_error(here):

@@ -89,6 +89,18 @@ def _efficiency(run: Run) -> pl.DataFrame:
     return efficiency(_scores(run))
 
 
+def _tokens(run: Run) -> pl.DataFrame:
+    from workbench.token_study import tokens
+
+    return tokens(run)
+
+
+def _published_tokens() -> pl.DataFrame:
+    from workbench.token_study import published_tokens
+
+    return published_tokens()
+
+
 STUDIES = {
     "portability": Study("portability", _portability, _published_portability),
     "crossover": Study("crossover", _crossover, _published_crossover),
@@ -97,8 +109,9 @@ STUDIES = {
     "failures": Study("failure_kinds", _failures),
     "structure": Study("structure", _structure),
     "efficiency": Study("efficiency", _efficiency),
+    "tokens": Study("tokens", _tokens, _published_tokens),
 }
-PLANNED = ("features", "meta", "classifier", "agreement", "tokens")
+PLANNED = ("features", "meta", "classifier", "agreement")
 
 
 def study(name: str, run: Run | str | Path | None = None, *, is_published: bool = False) -> pl.DataFrame:
