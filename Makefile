@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lab lint lock speed clean moved
+.PHONY: help setup demo test test-all lab lint lock speed model clean moved
 
 # Nothing inherited may redirect the set-up or shadow what .venv holds. What says where packages come from stays.
 SOURCES := PIP_INDEX% PIP_EXTRA_INDEX% PIP_FIND_LINKS PIP_NO_INDEX PIP_CONFIG_FILE PIP_CERT PIP_CLIENT_CERT \
@@ -27,19 +27,20 @@ endif
 
 READY := .venv/.ready
 MYSQL := .cache/programs/.mysql
+MODEL := .cache/programs/.model
 PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 PYTEST := .venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 18
 
-demo: $(READY) $(MYSQL) ## the whole way on the bundled benchmark, up to the figures
+demo: $(READY) $(MYSQL) $(MODEL) ## the whole way on the bundled benchmark, up to the figures
 	@.venv/bin/workbench run notebooks/demo.yaml $(ARGS) || [ $$? = 1 ] # 1: without an engine that is absent here
 
-test: $(READY) $(MYSQL) ## all tests but the slow ones
+test: $(READY) $(MYSQL) $(MODEL) ## all tests but the slow ones
 	@$(PYTEST) -m "not slow" $(ARGS)
 
-test-all: $(READY) $(MYSQL) ## all tests
+test-all: $(READY) $(MYSQL) $(MODEL) ## all tests
 	@$(PYTEST) $(ARGS)
 
 lab: $(READY) ## JupyterLab on the notebooks
@@ -52,7 +53,7 @@ lint: $(READY) ## style and format of the Python files
 setup: $(READY) ## .venv alone
 
 lock: $(READY) ## requirements.lock again, after a change of pyproject.toml (ARGS=--upgrade for newer versions)
-	@.venv/bin/python -m uv pip compile pyproject.toml --all-extras --group setup --output-file requirements.lock \
+	@.venv/bin/python -m uv pip compile pyproject.toml --extra all --group setup --output-file requirements.lock \
 		--universal --python-version 3.11 --fork-strategy fewest --generate-hashes --no-emit-index-url \
 		--no-annotate --custom-compile-command "make lock" --quiet $(ARGS)
 
@@ -69,7 +70,11 @@ speed: $(READY) $(MYSQL) ## how long plans, verdicts and migrations take, beside
 	fi
 	.venv/bin/python speed/compiler.py
 	.venv/bin/python speed/compare.py
+	.venv/bin/python speed/generation.py
 	.venv/bin/python speed/migration.py $(ARGS)
+
+model: $(READY) ## a small real model, which `make demo` and `make test` fetch too where they can
+	@.venv/bin/python -m workbench.local_model
 
 clean: ## removes .venv and every cache; results/ and figures/ stay
 	@if [ -x .venv/bin/workbench ]; then
@@ -81,6 +86,13 @@ clean: ## removes .venv and every cache; results/ and figures/ stay
 # A real MySQL server, where the machine has none and can fetch one; without it the rest still runs.
 $(MYSQL): | $(READY)
 	@if .venv/bin/python -m workbench.backends.mysql_fetch; then
+		mkdir -p $(@D)
+		touch $@
+	fi
+
+# A small real model and its server, where they can be fetched; without them the rest still runs.
+$(MODEL): | $(READY)
+	@if .venv/bin/python -m workbench.local_model; then
 		mkdir -p $(@D)
 		touch $@
 	fi

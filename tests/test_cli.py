@@ -21,7 +21,7 @@ QUESTIONS = [
 ]
 BIRD = {"0": "SELECT 1\t----- bird -----\tpets", "1": "SELECT 2\t----- bird -----\tpets"}
 PREDICTED = "provider: predictions, files: [PATH]"
-GOOD_CONFIG = "run: r\nbenchmark: bundled\nmodels: [{name: simulated-1b, provider: simulated}]\n"
+GOOD_CONFIG = "run: r\nbenchmark: bundled\nmodels: [{name: simulated-3b, provider: simulated}]\n"
 
 
 @pytest.fixture
@@ -95,15 +95,15 @@ BROKEN = {
     "queries with a key twice": ("q.json", '[{"sql": "SELECT 1", "sql": "SELECT 2"}]', ("plan", "convert", "q.json", *PETS, "--output", "o"), "record 0 is unclear: key 'sql' stands twice"),
     "predictions that are numbers": ("p.json", '{"0": 0, "1": null}', (*IMPORT, "p.json"), "p.json: no SQL in any of its 2 predictions: 1 number, 1 null"),
     "predictions of empty lines": ("p.txt", "\n\n", (*IMPORT, "p.txt"), "no SQL in any of its 2 predictions: 2 empty text"),
-    "a negative seed": (None, None, ("generate", "--benchmark", "bench", "--run", "r", "--model", "simulated-1b", "--seed", "-1"), "seed -1 (from 0 to"),
-    "a seed of 30 digits": (None, None, ("generate", "--benchmark", "bench", "--run", "r", "--model", "simulated-1b", "--seed", "9" * 30), "seed 999"),
+    "a negative seed": (None, None, ("generate", "--benchmark", "bench", "--run", "r", "--model", "simulated-3b", "--seed", "-1"), "seed -1 (from 0 to"),
+    "a seed of 30 digits": (None, None, ("generate", "--benchmark", "bench", "--run", "r", "--model", "simulated-3b", "--seed", "9" * 30), "seed 999"),
     "an engine twice": (None, None, ("score", "--run", "r", "--engines", "sqlite,sqlite"), "engine 'sqlite' is named twice"),
     "an engine to start twice": (None, None, ("engines", "start", "sqlite", "sqlite"), "engine 'sqlite' is named twice"),
     "a dialect twice": ("q.json", '[{"sql": "SELECT 1"}]', ("plan", "convert", "q.json", *PETS, "--output", "o", "--dialects", "mysql,mysql"), "dialect 'mysql' is named twice"),
     "a run of the papers' name": (None, None, ("import", "--benchmark", "bench", "--run", "published", "--predictions", "good.json"), "published cannot be a run's name"),
     "a run of the papers' name elsewhere": (None, None, ("import", "--benchmark", "bench", "--run", "x/published", "--predictions", "good.json"), "x/published cannot be a run's name"),
     "a config with a byte of memory": ("c.yaml", GOOD_CONFIG + "limits: {memory: 1}\n", ("run", "c.yaml"), "limits: limit of 1 memory (in bytes, at least 1048576)"),
-    "a config with one file twice": ("c.yaml", GOOD_CONFIG.replace("bundled", "bench").replace("name: simulated-1b, provider: simulated", PREDICTED.replace("PATH", "good.json, ./bench/../good.json")), ("run", "c.yaml"), "models: './bench/../good.json' is 'good.json' again"),
+    "a config with one file twice": ("c.yaml", GOOD_CONFIG.replace("bundled", "bench").replace("name: simulated-3b, provider: simulated", PREDICTED.replace("PATH", "good.json, ./bench/../good.json")), ("run", "c.yaml"), "models: './bench/../good.json' is 'good.json' again"),
     "a config with one model in two files": ("x/good.json", json.dumps(BIRD), ("run", "twice.yaml"), "x/good.json: gives good on sqlite, as good.json does"),
     "an unknown engine": (None, None, ("prepare", "--benchmark", "bench", "--engines", "oracle"), "there is no engine 'oracle'"),
     "an unknown dialect": (None, None, (*IMPORT, "good.json", "--engine", "oracle"), "there is no engine 'oracle'"),
@@ -123,7 +123,7 @@ BROKEN = {
     "a config with a wrong limit": ("c.yaml", GOOD_CONFIG + "limits: {seconds: -1}\n", ("run", "c.yaml"), "limits: limit of -1.0 seconds"),
     "a config whose benchmark is gone": ("c.yaml", GOOD_CONFIG.replace("bundled", "gone"), ("run", "c.yaml"), "gone: there is no such file or folder"),
     "an unknown simulated model": (None, None, ("generate", "--benchmark", "bench", "--run", "r", "--model", "gpt-4"), "there is no simulated model 'gpt-4'"),
-    "an endpoint": (None, None, ("generate", "--benchmark", "bench", "--run", "r", "--model", "m", "--base-url", "http://localhost:1"), "not built yet"),
+    "an endpoint": (None, None, ("generate", "--benchmark", "bench", "--run", "r", "--model", "m", "--base-url", "http://localhost:1"), "http://localhost:1: nobody answers"),
 "predictions that are objects": (
         "p.json",
         '{"0": {"sql": "SELECT 1"}, "1": {"sql": "SELECT 2"}}',
@@ -176,7 +176,7 @@ BROKEN = {
     ),
     "a config of an unknown simulated model": (
         "c.yaml",
-        GOOD_CONFIG.replace("simulated-1b", "gpt-4"),
+        GOOD_CONFIG.replace("simulated-3b", "gpt-4"),
         ("run", "c.yaml"),
         "there is no simulated model 'gpt-4'",
     ),
@@ -229,8 +229,8 @@ TAKES_A_PATH = {
     "import": ("import", "--run", "r", "--predictions", "good.json", "--benchmark", "{path}"),
     "import --predictions": (*IMPORT, "{path}"),
     "import --run": ("import", "--benchmark", "bench", "--predictions", "good.json", "--run", "./{path}"),
-    "generate": ("generate", "--run", "r", "--model", "simulated-1b", "--benchmark", "{path}"),
-    "generate --run": ("generate", "--benchmark", "bench", "--model", "simulated-1b", "--run", "./{path}/r"),
+    "generate": ("generate", "--run", "r", "--model", "simulated-3b", "--benchmark", "{path}"),
+    "generate --run": ("generate", "--benchmark", "bench", "--model", "simulated-3b", "--run", "./{path}/r"),
     "score --run": ("score", "--run", "./{path}"),
     "study --run": ("study", "all", "--run", "./{path}"),
     "figures --run": ("figures", "all", "--run", "./{path}"),
@@ -271,7 +271,7 @@ def test_a_path_that_cannot_be_is_one_line(here, words, path):
         GOOD_CONFIG.replace("bundled", "PATH"),
         GOOD_CONFIG.replace("bundled", "bench\ndatabases: PATH"),
         GOOD_CONFIG.replace("run: r", "run: PATH").replace("bundled", "bench"),
-        GOOD_CONFIG.replace("bundled", "bench").replace("name: simulated-1b, provider: simulated", PREDICTED),
+        GOOD_CONFIG.replace("bundled", "bench").replace("name: simulated-3b, provider: simulated", PREDICTED),
     ],
     ids=["benchmark", "databases", "run", "files"],
 )
@@ -340,7 +340,7 @@ def test_published_figures_are_drawn(here):
 def test_published_studies_are_printed(here):
     done = workbench("study", "all", "--published", "--json")
     assert done.exit_code == 0, done.output
-    assert sum(len(json.loads(line)) for line in done.output.splitlines()) == 68 + 2
+    assert sum(len(json.loads(line)) for line in done.output.splitlines()) == 68 + 2 + 2
 
 
 def test_a_reader_that_stops_early_is_no_error(here):

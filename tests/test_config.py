@@ -2,10 +2,10 @@
 
 import pytest
 
-from workbench.config import read_config
+from workbench.config import read_config, with_settings
 from workbench.errors import ConfigError
 
-GOOD = "run: r\nbenchmark: bundled\nmodels: [{name: simulated-1b, provider: simulated}]\n"
+GOOD = "run: r\nbenchmark: bundled\nmodels: [{name: simulated-3b, provider: simulated}]\n"
 
 
 def test_a_small_config_has_defaults(tmp_path):
@@ -39,20 +39,28 @@ BROKEN = {
     "no engine": (GOOD + "engines: []\n", "engines: at least 1 is wanted"),
     "unknown provider": (
         GOOD.replace("provider: simulated", "provider: psychic"),
-        "models.0.provider: wanted: 'simulated', 'predictions' or 'openai'",
+        "models.0.provider: wanted: 'simulated', 'predictions', 'openai', 'litellm' or 'replay'",
     ),
-    "model without name": (GOOD.replace("name: simulated-1b, ", ""), "needs a name"),
+    "model without name": (GOOD.replace("name: simulated-3b, ", ""), "needs a name"),
+    "a key in the address": (
+        GOOD.replace("simulated}", "openai, base_url: 'http://me:s3cret@host/v1'}"),
+        "models.0: base_url is http(s)://host/path",
+    ),
+    "a key in the sampling": (GOOD.replace("simulated}", "openai, sampling: {api_key: s3cret}}"), "sampling.api_key"),
+    "money without prices": (GOOD.replace("simulated}", "openai, limits: {money: 1.0}}"), "limits.money needs prices"),
+    "an unknown limit": (GOOD.replace("simulated}", "openai, limits: {speed: 1}}"), "models.0.limits.speed"),
+    "an unknown target": (GOOD.replace("simulated}", "simulated, targets: [sparql]}"), "models.0.targets.0"),
     "predictions without files": (
-        GOOD.replace("name: simulated-1b, provider: simulated", "provider: predictions"),
+        GOOD.replace("name: simulated-3b, provider: simulated", "provider: predictions"),
         "needs files",
     ),
-    "model twice": (GOOD.replace("simulated}", "simulated}, {name: simulated-1b, provider: simulated}"), "named twice"),
+    "model twice": (GOOD.replace("simulated}", "simulated}, {name: simulated-3b, provider: simulated}"), "named twice"),
     "limit of nothing": (GOOD + "limits: {seconds: 0}\n", "limits: limit of 0.0 seconds"),
     "limit as text": (GOOD + "limits: {seconds: long}\n", "limits.seconds"),
     "seed as text": (GOOD + "seed: luck\n", "seed"),
     "limits as a number": (GOOD + "limits: 5\n", "limits: a mapping of keys to values is wanted"),
-    "a model that is text": ("run: r\nbenchmark: b\nmodels: [simulated-1b]\n", "models.0: a mapping of keys to values"),
-    "models as text": ("run: r\nbenchmark: b\nmodels: simulated-1b\n", "models: a list is wanted"),
+    "a model that is text": ("run: r\nbenchmark: b\nmodels: [simulated-3b]\n", "models.0: a mapping of keys to values"),
+    "models as text": ("run: r\nbenchmark: b\nmodels: simulated-3b\n", "models: a list is wanted"),
     "rows in part": (GOOD + "limits: {rows: many}\n", "limits.rows: a whole number is wanted"),
     "run as a number": (GOOD.replace("run: r", "run: 5"), "run: text is wanted"),
     "a seed below zero": (GOOD + "seed: -1\n", "seed: at least 0 is wanted"),
@@ -73,6 +81,25 @@ def test_broken_configs_name_the_key(tmp_path, text, line):
     assert "\n" not in str(error.value)
     assert "s3cret" not in str(error.value)
     assert "Input should" not in str(error.value) and "Config" not in str(error.value)
+
+
+SETTINGS = {
+    "text": (["model=a/b"], {"name": "m", "model": "a/b"}),
+    "number": (["samples=3"], {"name": "m", "samples": 3}),
+    "inside": (["limits.tokens=9", "limits.tries=2"], {"name": "m", "limits": {"tokens": 9, "tries": 2}}),
+    "mapping": (["sampling={top_k: 5, stop: null}"], {"name": "m", "sampling": {"top_k": 5, "stop": None}}),
+}
+
+
+@pytest.mark.parametrize(("texts", "expected"), SETTINGS.values(), ids=SETTINGS)
+def test_settings_of_the_command_line(texts, expected):
+    assert with_settings({"name": "m"}, texts) == expected
+
+
+@pytest.mark.parametrize("text", ["samples", "=3", "a..b=3", "a=["])
+def test_settings_that_set_nothing_are_refused(text):
+    with pytest.raises(ConfigError):
+        with_settings({}, [text])
 
 
 def test_a_missing_config_is_named(tmp_path):

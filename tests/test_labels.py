@@ -16,11 +16,13 @@ def golds(shared) -> dict[str, list[tuple[str, str, str]]]:
     """(db_id, question, gold) by name of the benchmark, of all that is at hand."""
     frames = {name: read_benchmark(shared / "data" / name).questions for name in QUESTION_FILES}
     frames["bundled"] = read_benchmark("bundled").questions
+    frames["bundled-train"] = read_benchmark("bundled", split="train").questions
     found = {name: frame.select("db_id", "question", "gold_sql").rows() for name, frame in frames.items()}
     return {
         "spider-dev": found["spider"],
         "bird-dev": found["bird"] + found["bird/gold_without_database.json"],
         "bundled": found["bundled"],
+        "bundled-train": found["bundled-train"],
     }
 
 
@@ -39,7 +41,7 @@ def test_question_classes_are_whole():
 
 
 @pytest.mark.parametrize(
-    ("half", "rows", "ordered", "fixed"), [("tune", 150, 50, 20), ("held", 180, 50, 15)], ids=["tune", "held"]
+    ("half", "rows", "ordered", "fixed"), [("tune", 300, 120, 60), ("held", 330, 120, 60)], ids=["tune", "held"]
 )
 def test_enough_questions_of_each_class(half, rows, ordered, fixed):
     frame = question_classes().filter(half=half)

@@ -22,7 +22,7 @@ from processes import all_end
 from test_migrate import KEYS, TRAPS, Benchmark, Trap, bag, build, table_name
 
 from workbench import migrate
-from workbench.backends import Limits, get_backend, mysql, mysql_fetch, mysql_server, server
+from workbench.backends import Limits, debian_packages, get_backend, mysql, mysql_fetch, mysql_server, server
 from workbench.errors import EngineError, MigrationError
 
 pymysql = pytest.importorskip("pymysql")
@@ -657,7 +657,7 @@ SOURCES = {"deb822": ("x.sources", DEB822), "one line": ("x.list", ONE_LINE)}
 def test_sources_of_the_machine_are_read(tmp_path, file, text):
     (tmp_path / "sources.list.d").mkdir()
     (tmp_path / "sources.list.d" / file).write_text(text)
-    first, second = mysql_fetch._sources(tmp_path)
+    first, second = debian_packages.sources(tmp_path)
     assert (first["URIs"], first["Signed-By"], first["Suites"].split()[0]) == (
         "http://mirror/debian", "/keys/debian.gpg", "one",
     )  # fmt: skip

@@ -5,6 +5,7 @@ import sqlite3
 import time
 from contextlib import closing
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from spider_shop import NAMES
@@ -17,12 +18,18 @@ from workbench.results import TABLES
 from workbench.spider_sql import spider_names
 from workbench.suite_rule import suite_match
 
+DOCS = Path(__file__).resolve().parents[1] / "docs" / "metrics.md"
 GOLD = "SELECT name FROM singer WHERE age > 5"
 SLOWER, FASTER = [2.0, 4.0], [1.0, 1.0]
 
 
 def test_every_column_is_described():
     assert set(COLUMNS) <= set(TABLES["scores"])
+
+
+@pytest.mark.parametrize("column", [*TEXT_COLUMNS, *RESULT_COLUMNS, *TIMED_COLUMNS[:5], "reward"])
+def test_every_column_is_explained(column):
+    assert f"`{column}`" in DOCS.read_text()
 
 
 def test_a_right_pair():

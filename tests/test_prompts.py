@@ -50,10 +50,10 @@ CREATE TABLE "sat" (
 );"""
 # Changing a prompt changes what models answer: do it on purpose, and say so here.
 TEMPLATES = {
-    ("sql", None): "e2a82e0535f069276a18fc9158ca64dcc9ebf0c20b194d87168ad37fb6a98ab7",
-    ("plan", None): "4f6e6e344bcd6f329719242b7a99726d19385b18b35dbe43a84351530a436875",
-    ("sql", "fast"): "ee9b67d1db680521c6871e271906d69621bf471b0c9ef11f758cac4325e40b33",
-    ("sql", "slow"): "c20e570e0a300c54cf85575ffdcd245dd8308c12a5329323b1362107a7b75916",
+    ("sql", None): "637830fb78356bd670507d2a63dbca7391333e4d3f32f47415a9c5466cd61972",
+    ("plan", None): "f28395d013b5e903c334c291b32f5809b1defabd1ea698350e8e958c6e0182b9",
+    ("sql", "fast"): "fd97c0c41118ded7da3db50f54efe024ebbf909b2e0907182924e63b9542062d",
+    ("sql", "slow"): "0f8de3cd378df80fac6e631a0c85c5f251455c78f3947d92e8f58b024fee064a",
 }
 
 
@@ -71,7 +71,9 @@ def test_template_snapshot(key, expected):
 
 
 def test_the_last_message_is_the_question_with_its_evidence():
-    assert _messages()[-1]["content"] == f"Database:\n\n{SNAPSHOT}\n\nQuestion: How many?\nHint: p is public"
+    asked = f"Database:\n\n{SNAPSHOT}\n\nQuestion: How many?\nHint: p is public\n\n"
+    assert _messages()[-1]["content"] == asked + "Write one SQLite query."
+    assert _messages("plan")[-1]["content"] == asked + "Write one query plan."
     assert "Hint" not in _messages(evidence=None)[-1]["content"]
 
 

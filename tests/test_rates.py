@@ -11,23 +11,22 @@ from workbench.rates import cluster_means, compare_verdicts, holm, mcnemar, pair
 
 
 def test_rate_has_both_intervals():
-    verdicts = [True, True, False, True, False, False, True, True]
-    databases = ["a", "a", "b", "b", "c", "c", "d", "d"]
+    verdicts, databases = [True, True, False, True, False] * 4, [str(i // 2) for i in range(20)]
     found = rate(verdicts, databases)
-    assert (found.successes, found.n, found.share, found.clusters) == (5, 8, 0.625, 4)
-    assert (found.low, found.high) == wilson_interval(5, 8)
+    assert (found.successes, found.n, found.share, found.clusters) == (12, 20, 0.6, 10)
+    assert (found.low, found.high) == wilson_interval(12, 20)
     assert 0 <= found.cluster_low < found.share < found.cluster_high <= 1
     assert rate(verdicts, databases) == found
 
 
-def test_one_database_has_no_interval_over_databases():
-    found = rate([True, False], ["a", "a"])
-    assert (found.clusters, found.cluster_low, found.cluster_high) == (1, None, None)
+def test_few_databases_have_no_interval_of_their_own():
+    found = rate([True, False] * 9, [str(i // 2) for i in range(18)])
+    assert (found.clusters, found.cluster_low, found.cluster_high) == (9, None, None)
 
 
 def test_clusters_widen_the_interval_where_databases_differ():
     verdicts = [True] * 50 + [False] * 50
-    alike, apart = [["a", "b", "c", "d", "e"][i % 5] for i in range(100)], [str(i // 20) for i in range(100)]
+    alike, apart = [str(i % 10) for i in range(100)], [str(i // 10) for i in range(100)]
     narrow, wide = rate(verdicts, alike), rate(verdicts, apart)
     assert narrow.cluster_low == narrow.cluster_high == 0.5  # every database has half of its questions right
     assert wide.cluster_high - wide.cluster_low > 2 * (wide.high - wide.low)

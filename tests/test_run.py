@@ -24,8 +24,8 @@ benchmark: bundled
 engines: {engines}
 question_limit: 18
 models:
-  - {{name: simulated-1b, provider: simulated}}
-  - {{name: simulated-closed, provider: simulated}}
+  - {{name: simulated-3b, provider: simulated}}
+  - {{name: simulated-closed-a, provider: simulated}}
 limits: {{seconds: 20}}
 """
 ENGINES = [name for name in BACKENDS if get_backend(name).find() is not None]

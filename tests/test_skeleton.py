@@ -96,6 +96,7 @@ SKELETONS = [  # id, query, skeleton
         "SELECT a FROM t ORDER BY a COLLATE NOCASE",
         "SELECT [col] FROM [tab] ORDER BY [col] COLLATE NOCASE",
     ),
+    ("a field of a row", "SELECT (t.r).f FROM t", "SELECT ( [col] ) . [col] FROM [tab]"),
     ("comments and semicolon", "SELECT a -- b\nFROM t; ;", "SELECT [col] FROM [tab]"),
     ("wrong SQL has one", "SELECT FROM WHERE a = = ) LIMIT", "SELECT FROM WHERE [col] = = ) LIMIT"),
 ]

@@ -230,6 +230,12 @@ PAIRS = [  # id, prediction, gold, the components that fail (by "tables" where a
         "",
     ),
     (
+        "in a second query keys are made equal by the first one's tables alone",
+        "SELECT id FROM singer UNION SELECT T1.singer_id FROM concert AS T1 JOIN visit AS T2",
+        "SELECT id FROM singer UNION SELECT T2.singer_id FROM concert AS T1 JOIN visit AS T2",
+        "IUEN",
+    ),
+    (
         "a prediction that cannot be read is empty",
         "SELECT name FROM singer LEFT JOIN concert",
         "SELECT name FROM singer",

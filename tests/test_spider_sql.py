@@ -204,6 +204,8 @@ TOKENS = [
     ("torn operators are joined", "a > = 1 and b ! = 2", ["a", ">=", "1", "and", "b", "!=", "2"]),
     ("a text keeps its case and blanks", "A = 'New  York'", ["a", "=", '"New  York"']),
     ("a comma before a digit stays", "1,2 , a,b", ["1,2", ",", "a", ",", "b"]),
+    ("other arithmetic stays", "a*b a+b a/b -1", ["a", "*", "b", "a+b", "a/b", "-1"]),
+    ("colons", "x::real 2:30", ["x", ":", ":real", "2:30"]),
     ("full stop and semicolon", "from T1.a; .", ["from", "t1.a", ";", "."]),
 ]
 

@@ -59,3 +59,23 @@ def test_nothing_to_time_is_said(run):
         time_pairs(run)
     with pytest.raises(ConfigError, match="0 repeats"):
         time_pairs(run, repeats=0)
+
+
+def test_scores_hold_what_the_times_come_to(run):
+    score(run)
+    times = {row["question_id"]: row for row in time_pairs(run, repeats=3).iter_rows(named=True)}
+    scores = {row["question_id"]: row for row in run.table("scores").iter_rows(named=True)}
+    assert [scores["same"][f"stable_speed{end}"] for end in ("", "_low", "_high")] == [1.0, 1.0, 1.0]
+    slow = times["slow"]
+    ratio = sum(slow["seconds_gold"]) / sum(slow["seconds_predicted"])
+    assert scores["slow"]["time_ratio"] == pytest.approx(ratio) and ratio < 1
+    assert scores["slow"]["hes_ves"] == pytest.approx(ratio**0.5)
+    assert 0 < scores["slow"]["stable_speed"] < 1 and scores["slow"]["r_ves"] == 0.5  # the root of a quarter
+    assert scores["wrong"]["time_ratio"] is None and scores["wrong"]["hes_ves"] == 0.0
+    assert scores["same"]["skeleton_similarity"] == scores["same"]["soft_f1"] == 1.0
+    assert scores["same"]["reward"] == pytest.approx(3 + scores["same"]["time_ratio"])
+    assert scores["same"]["metrics_reason"].startswith("no Spider metrics, gold: ")  # its SQL has no FROM
+    before = run.table("scores")
+    score(run)  # keeps them
+    time_pairs(run, repeats=3)
+    assert run.table("scores").equals(before)

@@ -78,15 +78,14 @@ json_option = click.option("--json", "is_json", is_flag=True, help="Print JSON."
 @json_option
 def engines(action: str, names: tuple[str, ...], is_json: bool) -> None:
     """List the engines, or start and stop embedded servers that outlive a command."""
-    from workbench.backends import BACKENDS
-    from workbench.engines import engine_status, start_engines, stop_engines
+    from workbench.engines import NAMES, engine_status, start_engines, stop_engines
 
-    chosen = chosen_engines(",".join(names)) if names else None
+    chosen = chosen_engines(",".join(names), NAMES) if names else None
     if action == "stop":
         print_table(stop_engines(chosen), is_json)
         return
     failed = start_engines(chosen) if action == "start" else {}
-    print_table(engine_status([name for name in chosen or BACKENDS if name not in failed]), is_json)
+    print_table(engine_status([name for name in chosen or NAMES if name not in failed]), is_json)
     for reason in failed.values():
         click.echo(f"workbench: {reason}", err=True)
     if failed:
@@ -179,7 +178,12 @@ def import_(
 @click.option("--model", "name", required=True, metavar="NAME", help="The model's name.")
 @click.option("--target", type=click.Choice(["sql", "plan"]), default="sql", show_default=True, help="What to ask for.")
 @click.option("--engines", metavar="NAMES", help="Dialects to ask SQL for; sqlite by default.")
-@click.option("--base-url", metavar="URL", help="An endpoint that speaks OpenAI's protocol.")
+@click.option(
+    "--base-url", metavar="URL", help="An endpoint that speaks OpenAI's protocol; `embedded` is the one here."
+)
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other key of a model in a config file."
+)
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N questions.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of what is random.")
 def generate(
@@ -189,25 +193,26 @@ def generate(
     target: str,
     engines: str | None,
     base_url: str | None,
+    settings: tuple[str, ...],
     limit: int | None,
     seed: int,
 ) -> None:
-    """Ask a model every question of a benchmark."""
-    from workbench.config import ModelConfig, checked
+    """Ask a model every question of a benchmark.
+
+    --set takes what a configuration's `models` take, values as YAML: --set sampling.max_tokens=512 --set limits.concurrency=32
+    """
+    from workbench.config import ModelConfig, checked, with_settings
     from workbench.generate import generate as generate_
 
     about = {"name": name, "provider": "openai" if base_url else "simulated", "targets": [target]}
-    model = checked(ModelConfig, about, "--model")
-    click.echo(
-        generate_(
-            run,
-            read_benchmark_or_warn(benchmark),
-            [model],
-            chosen_engines(engines) or ["sqlite"],
-            limit=limit,
-            seed=seed,
-        )
+    about |= {"base_url": base_url} if base_url else {}
+    model = checked(ModelConfig, with_settings(about, settings), "--model")
+    done = generate_(
+        run, read_benchmark_or_warn(benchmark), [model], chosen_engines(engines) or ["sqlite"], limit=limit, seed=seed
     )
+    click.echo(done)
+    if not done.is_whole:
+        sys.exit(1)
 
 
 @main.command()

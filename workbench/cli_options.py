@@ -2,6 +2,7 @@
 
 import json
 import textwrap
+from collections.abc import Sequence
 
 import click
 
@@ -10,19 +11,20 @@ from workbench.errors import ConfigError
 databases_option = click.option("--databases", metavar="PATH", help="Where the SQLite databases lie, if elsewhere.")
 
 
-def chosen_engines(value: str | None) -> list[str] | None:
-    """The engines of a comma-separated option; None where it is not given."""
+def chosen_engines(value: str | None, known: Sequence[str] = ()) -> list[str] | None:
+    """The engines of a comma-separated option; None where it is not given. known: all names, else the databases'."""
     from workbench.backends import BACKENDS
 
     if value is None:
         return None
+    known = known or list(BACKENDS)
     chosen = [name.strip() for name in value.split(",") if name.strip()]
     for name in chosen:
-        if name not in BACKENDS:
-            raise ConfigError(f"there is no engine {name!r}", hint=f"available: {', '.join(BACKENDS)}")
+        if name not in known:
+            raise ConfigError(f"there is no engine {name!r}", hint=f"available: {', '.join(known)}")
     check_distinct(chosen, "engine")
     if not chosen:
-        raise ConfigError("no engine is named", hint=f"available: {', '.join(BACKENDS)}")
+        raise ConfigError("no engine is named", hint=f"available: {', '.join(known)}")
     return chosen
 
 

@@ -6,6 +6,7 @@
     models:
       - {name: simulated-8b, provider: simulated, targets: [sql, plan]}
       - {provider: predictions, files: [predict_dev_CodeS-7b.json]}
+      - {name: my-model, provider: openai, base_url: "http://localhost:8000/v1", targets: [sql, plan]}
     figures: [portability]
     limits: {seconds: 30}
 
@@ -13,11 +14,22 @@ Paths are read from the folder of the file. An unknown key is an error, so that 
 keeps keys and passwords out of stored headers.
 """
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from workbench import paths
 from workbench.backends import BACKENDS
@@ -25,6 +37,7 @@ from workbench.backends.base import Limits
 from workbench.errors import ConfigError
 
 T = TypeVar("T", bound=BaseModel)
+_SECRET = re.compile(r"key|secret|password|authori[sz]ation|bearer", re.IGNORECASE)
 
 
 class _Strict(BaseModel):
@@ -73,29 +86,89 @@ class LimitsConfig(_Strict):
         return self
 
 
+Count = Annotated[int, Field(ge=1, le=10**12)]
+Price = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
+
+
+class CallLimits(_Strict):
+    """Limits of the calls to one model. tokens and money end the asking before either is exceeded.
+
+    concurrency: calls at a time. seconds: of one call. total_seconds: after it nothing new is asked. tries: calls for one
+    answer, when they fail. tokens, money: over the whole run, prompts included.
+    """
+
+    concurrency: Annotated[int, Field(ge=1, le=1024)] = 8
+    seconds: Annotated[float, Field(gt=0, le=86400)] = 300.0
+    total_seconds: Annotated[float, Field(gt=0, le=1e8)] | None = None
+    tries: Annotated[int, Field(ge=1, le=100)] = 5
+    tokens: Count | None = None
+    money: Price | None = None
+
+
+class Prices(_Strict):
+    """Per million tokens, in whichever currency; cached: those of the prompt that the endpoint had in its cache."""
+
+    input: Price
+    output: Price
+    cached: Price | None = None
+
+
 class ModelConfig(_Strict):
-    """One model, or prediction files that somebody already has."""
+    """One model, or prediction files that somebody already has.
+
+    base_url: the endpoint's, or "embedded": llama.cpp here, see local_model.py. model: its name at the endpoint, where it is another than the one in tables and figures. key_variable: the environment
+    variable that holds the key; OPENAI_API_KEY where there is no base_url, else none. sampling: sent as it is, over
+    {temperature: 0, seed: ...}; null takes a setting out. is_constrained: bind the decoding of plans where the endpoint
+    can. repairs: how often a refused plan goes back. is_optional: go on without it where it cannot be asked. question_limit: it is
+    asked only the first questions. files: predictions, or journals (results/RUN/calls/*.jsonl) to replay.
+    """
 
     name: ModelName | None = None
-    provider: Literal["simulated", "predictions", "openai"]
+    provider: Literal["simulated", "predictions", "openai", "litellm", "replay"]
     params_b: Billions | None = None
     weights: Literal["open", "closed"] | None = None
     regime: Literal["prompted", "fine-tuned", "purpose-built"] | None = None
     targets: Annotated[list[Literal["sql", "plan"]], Field(min_length=1)] = ["sql"]
-    sampling: dict[str, float | int | str | None] = {}
+    sampling: dict[str, JsonValue] = {}
     samples: Annotated[int, Field(ge=1, le=1000)] = 1
     thinking: Literal["suppressed", "fast", "slow"] | None = None
-    context_tokens: Annotated[int, Field(ge=2048)] | None = None
+    context_tokens: Annotated[int, Field(ge=256)] | None = None
+    base_url: Text | None = None
+    model: Text | None = None
+    key_variable: Text | None = None
+    is_constrained: bool = True
+    repairs: Annotated[int, Field(ge=0, le=10)] = 0
+    is_optional: bool = False
+    question_limit: Annotated[int, Field(gt=0, le=10**9)] | None = None
+    limits: CallLimits = CallLimits()
+    prices: Prices | None = None
     files: list[Text] = []
     engine: EngineName | None = None
 
     @model_validator(mode="after")
     def _fits_provider(self) -> "ModelConfig":
-        if self.provider == "predictions" and not self.files:
-            raise ValueError("provider predictions needs files")
-        if self.provider != "predictions" and (self.name is None or self.files):
+        has_files = self.provider in ("predictions", "replay")
+        if has_files and not self.files:
+            raise ValueError(f"provider {self.provider} needs files")
+        if self.provider != "predictions" and (self.name is None or (self.files and not has_files)):
             raise ValueError(f"provider {self.provider} needs a name and takes no files")
+        is_address = self.base_url not in (None, "embedded")
+        if is_address and ("@" in self.base_url or "?" in self.base_url or not self.base_url.startswith("http")):
+            raise ValueError("base_url is http(s)://host/path; a key comes from the variable that key_variable names")
+        if self.limits.money is not None and self.prices is None:
+            raise ValueError("limits.money needs prices")
+        secret = next((key for key in self.sampling if _SECRET.search(key)), None)
+        if secret is not None:
+            raise ValueError(f"sampling.{secret}: keys are read from the variable that key_variable names")
         return self
+
+    @property
+    def answer_tokens(self) -> int | None:
+        """The most that an answer may have, where the sampling says so."""
+        found = next(
+            (self.sampling[name] for name in ("max_completion_tokens", "max_tokens") if self.sampling.get(name)), None
+        )
+        return found if isinstance(found, int) and not isinstance(found, bool) else None
 
 
 class Config(_Strict):
@@ -173,6 +246,25 @@ def checked(kind: type[T], data: object, where: object = None) -> T:
         if first["type"] in _SAID:
             said = _SAID[first["type"]].format(**first.get("ctx", {}))
         raise ConfigError(f"{key}: {said}{more}", where=where, hint=_keys(first)) from error
+
+
+def with_settings(data: dict, settings: Sequence[str]) -> dict:
+    """The data with "key=value" set, "a.b=value" inside a mapping; values are YAML. ConfigError for what is neither."""
+    for text in settings:
+        path, sign, value = text.partition("=")
+        keys = path.split(".")
+        if not sign or not all(keys):
+            raise ConfigError(f"{text!r} sets nothing", hint="--set key=value")
+        try:
+            found = yaml.load(value, _Loader)
+        except (yaml.YAMLError, ValueError) as error:
+            raise ConfigError(f"{value!r} is not YAML", where=path) from error
+        inner = data = dict(data)
+        for key in keys[:-1]:
+            inner[key] = dict(inner.get(key) or {})
+            inner = inner[key]
+        inner[keys[-1]] = found
+    return data
 
 
 # pydantic's kinds of faults, in the words of one who has never seen a model of it; others as it says them

@@ -14,6 +14,7 @@ from statistics import fmean, median
 import numpy as np
 
 from workbench.errors import ResultsError
+from workbench.rates import mean_interval
 from workbench.skeleton import sql_words
 
 RESAMPLES = 1000
@@ -99,15 +100,12 @@ def stable_speed(
 
 
 def stable_efficiency(ratios: Sequence[float], clusters: Sequence[str]) -> Speed:
-    """The geometric mean of right pairs' stable ratios, and its 95 % bootstrap interval over databases (seeded).
+    """The geometric mean of right pairs' stable ratios, and its 95 % bootstrap interval (rates.mean_interval).
 
-    clusters: the database of each pair. Where fewer than two databases are there, pairs are resampled.
+    clusters: the database of each pair.
     """
-    from workbench.rates import cluster_means
-
     logs = [math.log(ratio) for ratio in ratios]
-    means = cluster_means(logs, clusters)
-    low, high = np.percentile(means, [2.5, 97.5])
+    low, high = mean_interval(logs, clusters)
     return Speed(*(math.exp(value) for value in (fmean(logs), low, high)))
 
 

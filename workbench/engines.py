@@ -7,7 +7,9 @@ import polars as pl
 
 from workbench.backends import BACKENDS, Backend, get_backend
 from workbench.errors import EngineError
+from workbench.local_model import LocalModel
 
+NAMES = (*BACKENDS, LocalModel.name)  # the databases, and the small model that can be asked
 _COLUMNS = {
     "engine": pl.String,
     "found": pl.String,
@@ -25,8 +27,8 @@ def engine_status(names: Sequence[str] | None = None) -> pl.DataFrame:
     is no server of ours.
     """
     rows = []
-    for name in names or BACKENDS:
-        backend = get_backend(name)
+    for name in names or NAMES:
+        backend = _engine(name)
         row = {"engine": name}
         try:
             row["found"] = backend.find()
@@ -42,10 +44,13 @@ def engine_status(names: Sequence[str] | None = None) -> pl.DataFrame:
 
 
 def start_engines(names: Sequence[str] | None = None) -> dict[str, str]:
-    """Start embedded servers so that they stay until `stop_engines`; engine -> why, for those that cannot be started."""
+    """Start embedded servers so that they stay until `stop_engines`; engine -> why, for those that cannot be started.
+
+    The model is started only by its name.
+    """
     failed = {}
     for name in names or BACKENDS:
-        backend = get_backend(name)
+        backend = _engine(name)
         try:
             backend.start()
         except EngineError as error:
@@ -58,7 +63,7 @@ def start_engines(names: Sequence[str] | None = None) -> dict[str, str]:
 
 def stop_engines(names: Sequence[str] | None = None) -> pl.DataFrame:
     """Let embedded servers end and wait for it; one row each. One that somebody still uses ends with that use."""
-    backends = [get_backend(name) for name in names or BACKENDS]
+    backends = [_engine(name) for name in names or NAMES]
     for backend in backends:
         backend.pin(False)
     until = time.monotonic() + _STOP_SECONDS
@@ -68,7 +73,13 @@ def stop_engines(names: Sequence[str] | None = None) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={"engine": pl.String, "is_running": pl.Boolean})
 
 
+def _engine(name: str) -> Backend:
+    return LocalModel() if name == LocalModel.name else get_backend(name)
+
+
 def _version(backend: Backend) -> str:
+    if isinstance(backend, LocalModel):  # its program says it without being started
+        return backend.version()
     backend.start()
     try:
         return backend.version()

@@ -92,5 +92,17 @@ class GenerationError(WorkbenchError):
     """A model cannot be asked."""
 
 
+class CallRejected(GenerationError):
+    """An endpoint refused a call with an HTTP status; retry_after: seconds it asks to wait, code: its own word for why."""
+
+    def __init__(self, what: str, status: int, code: str | None = None, retry_after: float | None = None):
+        super().__init__(what)
+        self.status, self.code, self.retry_after = status, code, retry_after
+
+
+class AnswerLost(GenerationError):
+    """A call was sent and no whole answer came back; it may have been billed."""
+
+
 class NotBuiltError(WorkbenchError):
     """A documented command that this version does not have yet."""

@@ -13,11 +13,15 @@ POINTS = {
     "migration-half-loaded": "some tables of a database are in the engine, others are not",
     "server-up": "an embedded server has just become ready",
 }
+CALL_POINTS = {  # reached where an endpoint is asked
+    "answer-before-flush": "a model's answer has arrived, its line is not in the journal yet",
+    "answer-half-written": "a line of the journal is partly on disk",
+}
 
 
 def kill_point(name: str) -> None:
     """Die here when `WORKBENCH_KILL_POINT` names this point."""
-    if name not in POINTS:
+    if name not in POINTS and name not in CALL_POINTS:
         raise KeyError(name)
     if os.environ.get("WORKBENCH_KILL_POINT") == name:
         runner = os.environ.get("WORKBENCH_RUNNER_PID")

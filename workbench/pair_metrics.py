@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from workbench.bird_metrics import soft_f1
 from workbench.efficiency import hes_ves, r_ves, stable_speed, time_ratio, ves
 from workbench.errors import ParseError
-from workbench.hes_sql import is_schema_linked, reward
+from workbench.hes_sql import EXECUTION_RIGHT, is_schema_linked, reward
 from workbench.skeleton import TAU_S, skeleton, skeleton_jaccard, skeleton_similarity, sql_jaccard
 from workbench.spider_match import SpiderPair, exact_set_match, read_pair, spider_ex
 from workbench.spider_sql import SpiderNames
@@ -20,6 +20,7 @@ RESULT_COLUMNS = ("spider_ex", "soft_f1")
 TIMED_COLUMNS = ("ves", "r_ves", "hes_ves", "time_ratio", "stable_speed", "stable_speed_low", "stable_speed_high")
 REWARD_COLUMNS = ("reward", "reward_format", "reward_execution", "reward_schema", "reward_efficiency")
 COLUMNS = (*TEXT_COLUMNS, *RESULT_COLUMNS, *TIMED_COLUMNS, *REWARD_COLUMNS, "metrics_reason")
+NOT_TIMED = "not timed"
 
 Rows = Sequence[Sequence]
 
@@ -72,7 +73,7 @@ def pair_metrics(
         timed = _of_times(is_right, predicted_sql, gold_sql, seconds_predicted, seconds_gold)
         row |= timed
         if is_right and not timed:
-            reasons.append("not timed")
+            reasons.append(NOT_TIMED)
         if gold is not None and gold_rows is not None:
             points = reward(
                 is_format_valid=is_format_valid and predicted_sql is not None,
@@ -88,6 +89,20 @@ def pair_metrics(
             parts = (points.total, points.format, points.execution, points.schema, points.efficiency)
             row |= dict(zip(REWARD_COLUMNS, parts, strict=True))
     return row | {"metrics_reason": "; ".join(reasons) or None}
+
+
+def timed_metrics(
+    row: dict, predicted_sql: str, gold_sql: str, seconds_predicted: Sequence[float], seconds_gold: Sequence[float]
+) -> dict[str, object]:
+    """What the times of a right pair add to its row of `scores`: TIMED_COLUMNS, the reward's efficiency and sum."""
+    columns = _of_times(True, predicted_sql, gold_sql, seconds_predicted, seconds_gold)
+    columns["metrics_reason"] = (
+        "; ".join(part for part in (row["metrics_reason"] or "").split("; ") if part not in ("", NOT_TIMED)) or None
+    )
+    if row["reward_execution"] == EXECUTION_RIGHT:
+        gain = columns["time_ratio"] - row["reward_efficiency"]
+        columns |= {"reward_efficiency": columns["time_ratio"], "reward": row["reward"] + gain}
+    return columns
 
 
 def _of_results(pair: SpiderPair | None, predicted: Rows | None, gold: Rows | None) -> dict[str, object]:

@@ -7,7 +7,8 @@ runner draws one bar for the whole run.
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,16 +21,37 @@ _REPORT_EVERY = 0.3  # seconds
 
 def track(items: Iterable[T], total: int, label: str) -> Iterator[T]:
     """Pass items on and show how many of `total` are done; nothing is shown for what ends within two seconds."""
+    with progress(total, label) as step:
+        for item in items:
+            yield item
+            step()
+
+
+@contextmanager
+def progress(total: int, label: str) -> Iterator[Callable[..., None]]:
+    """A function to call for each one of `total` that is done, with a note that stands behind the time left."""
     file = os.environ.get(FILE_VARIABLE)
     if file is None:
-        yield from tqdm(items, total=total, desc=label, delay=2, leave=False, dynamic_ncols=True)
+        with tqdm(total=total, desc=label, delay=2, leave=False, dynamic_ncols=True) as bar:
+
+            def step(note: str = "") -> None:
+                if note:
+                    bar.set_postfix_str(note, refresh=False)
+                bar.update()
+
+            yield step
         return
-    last = 0.0
-    for done, item in enumerate(items):
+    done, last = 0, 0.0
+
+    def report(note: str = "") -> None:
+        nonlocal done, last
+        done += 1
         if time.monotonic() - last > _REPORT_EVERY:
             last = time.monotonic()
-            _report(Path(file), label, done, total)
-        yield item
+            _report(Path(file), f"{label}, {note}," if note else label, done, total)
+
+    _report(Path(file), label, 0, total)
+    yield report
     _report(Path(file), label, total, total)
 
 

@@ -28,14 +28,15 @@ ANSWER_TOKENS = 1024  # kept free in the context where the sampling sets no max_
 DETAILS = ("all", "no value descriptions", "no sample values", "no descriptions", "no keys, no types")
 
 _SQL_TASK = (
-    "Write one {dialect} query that answers the question about the database. Answer with the query alone, in a code block:"
-    " ```sql ... ```"
+    "You answer questions about databases with SQL. Answer with one query alone, in a code block: ```sql ... ```"
 )
 _PLAN_TASK = (
-    "Write one query plan that answers the question about the database. Answer with the plan alone, in a code block:"
-    " ```json ... ```\n\n{brief}"
+    "You answer questions about databases with query plans. Answer with one plan alone, in a code block: ```json ... ```"
+    "\n\n{brief}"
 )
 _QUESTION = "Database:\n\n{schema}\n\nQuestion: {question}{hint}"
+# Stands last, so that prompts of all dialects, and of all questions on a database, begin alike: endpoints cache beginnings
+_ORDER = {"sql": "\n\nWrite one {dialect} query.", "plan": "\n\nWrite one query plan."}
 
 Samples = dict[tuple[str, str], list[str]]  # (table, column) -> a few of its values, as SQL constants
 
@@ -100,14 +101,15 @@ def _messages(
     suffix = THINKING_SUFFIXES[thinking] if thinking else ""
     hint = f"\nHint: {evidence}" if evidence else ""
     is_plan = target == "plan"
-    task = _PLAN_TASK.format(brief=plan_brief()) if is_plan else _SQL_TASK.format(dialect=DIALECT_NAMES[dialect])
+    order = _ORDER[target].format(dialect=DIALECT_NAMES.get(dialect))
     answer = f"```json\n{EXAMPLE_PLAN}\n```" if is_plan else f"```sql\n{EXAMPLE_SQL}\n```"
     example = _QUESTION.format(schema=schema_text(EXAMPLE), question=EXAMPLE_QUESTION, hint="")
+    asked = _QUESTION.format(schema=schema, question=question, hint=hint)
     return [
-        {"role": "system", "content": task},
+        {"role": "system", "content": _PLAN_TASK.format(brief=plan_brief()) if is_plan else _SQL_TASK},
         {"role": "user", "content": example + suffix},
         {"role": "assistant", "content": _THOUGHT.get(thinking, "") + answer},
-        {"role": "user", "content": _QUESTION.format(schema=schema, question=question, hint=hint) + suffix},
+        {"role": "user", "content": asked + order + suffix},
     ]
 
 

@@ -2,7 +2,7 @@
 
 In: verdicts or scores of pairs, with the database of each. Out: estimates with intervals, p-values. Wilson's interval
 takes pairs for independent; the clustered bootstrap resamples databases, whose questions share a schema and so tend to
-fail together. Tests are statsmodels'; resampling is seeded, so the same input gives the same numbers.
+fail together; with few of them its interval is far too narrow, so that pairs are drawn then. Tests are statsmodels'; resampling is seeded, so the same input gives the same numbers.
 """
 
 import math
@@ -14,17 +14,17 @@ import numpy as np
 
 from workbench.errors import ResultsError
 from workbench.metrics import wilson_interval
+from workbench.portability import MIN_CLUSTERS
 
 RESAMPLES = 2000
 SEED = 20_260_103
-LEVEL = 0.95
 
 
 @dataclass(frozen=True)
 class Rate:
     """A share of n pairs. low, high: Wilson's. cluster_low, cluster_high: bootstrap over `clusters` databases.
 
-    The latter are None where there are fewer than two databases: nothing can be resampled.
+    The latter are None where there are fewer than MIN_CLUSTERS databases.
     """
 
     successes: int
@@ -69,17 +69,21 @@ def rate(verdicts: Sequence[bool], clusters: Sequence[str]) -> Rate:
     _check_places(verdicts, clusters)
     low, high = wilson_interval(sum(verdicts), len(verdicts))
     number = len(set(clusters))
-    ends = (None, None)
-    if number > 1:
-        ends = tuple(float(end) for end in np.percentile(cluster_means(verdicts, clusters), [2.5, 97.5]))
+    ends = mean_interval(verdicts, clusters) if number >= MIN_CLUSTERS else (None, None)
     return Rate(sum(verdicts), len(verdicts), low, high, number, *ends)
 
 
+def mean_interval(values: Sequence[float], clusters: Sequence[str]) -> tuple[float, float]:
+    """95 % percentile interval of a mean, over what `cluster_means` resamples."""
+    low, high = np.percentile(cluster_means(values, clusters), [2.5, 97.5])
+    return float(low), float(high)
+
+
 def cluster_means(values: Sequence[float], clusters: Sequence[str], resamples: int = RESAMPLES) -> np.ndarray:
-    """(resamples,): means of all values in databases drawn with replacement; in pairs drawn so where there is but one."""
+    """(resamples,): means of all values in databases drawn with replacement; in single pairs below MIN_CLUSTERS."""
     _check_places(values, clusters)
     names, index = np.unique(np.asarray(clusters, dtype=object).astype(str), return_inverse=True)
-    if names.size == 1:
+    if names.size < MIN_CLUSTERS:
         index = np.arange(len(values))
     sums = np.bincount(index, weights=np.asarray(values, dtype=float))
     sizes = np.bincount(index)
@@ -112,14 +116,14 @@ def compare_verdicts(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
 
 
 def paired_bootstrap(first: Sequence[float], second: Sequence[float], clusters: Sequence[str]) -> Difference:
-    """Difference of two models' mean scores on the same pairs; databases are resampled, both models together.
+    """Difference of two models' mean scores on the same pairs; both models are resampled together.
 
     p: two-sided, at least 1 / (resamples + 1).
     """
     _check_paired(first, second)
     gaps = [float(a) - float(b) for a, b in zip(first, second, strict=True)]
     means = cluster_means(gaps, clusters)
-    low, high = (float(end) for end in np.percentile(means, [2.5, 97.5]))
+    low, high = mean_interval(gaps, clusters)
     side = min((means <= 0).sum(), (means >= 0).sum())
     return Difference(fmean(gaps), low, high, min(1.0, 2 * (int(side) + 1) / (means.size + 1)))
 

@@ -12,6 +12,7 @@ from workbench.plan import Plan
 from workbench.plan_to_sql import plan_to_sql
 from workbench.prompts import prompt_hash
 from workbench.schema import Schema
+from workbench.tokens import count_tokens
 
 
 def extracted(request: Request, response: Response, schema: Schema) -> Extracted:
@@ -22,27 +23,42 @@ def extracted(request: Request, response: Response, schema: Schema) -> Extracted
     return extract_sql(answer, response.finish_reason, response.refusal)
 
 
-def answer_row(request: Request, response: Response, found: Extracted, thinking_mode: str | None = None) -> dict:
-    """The row of an answered question."""
-    thinking, _ = split_thinking(response.text, response.thinking)
+def answer_row(request: Request, responses: list[Response], found: Extracted, thinking_mode: str | None = None) -> dict:
+    """The row of an answered question. responses: to every attempt, the last being the one that was read into `found`."""
+    last = responses[-1]
+    thinking, answer = split_thinking(last.text, last.thinking)
     return _asked(request) | {
-        "response": response.text,
+        "response": last.text,
         "thinking": thinking,
-        "thinking_fault": thinking_mode and thinking_fault(thinking_mode, response.text, response.thinking),
+        "thinking_fault": thinking_mode and thinking_fault(thinking_mode, last.text, last.thinking),
         "artefact": found.artefact,
         "parse_status": found.status,
         "parse_message": found.message,
         **(compiled(found.plan) if found.plan else {}),
-        "input_tokens": response.input_tokens,
-        "cached_tokens": response.cached_tokens,
-        "output_tokens": response.output_tokens,
-        "reasoning_tokens": response.reasoning_tokens,
-        "tokens_source": response.tokens_source,
-        "constraint": response.constraint,
-        "cost": response.cost,
-        "seconds": response.seconds,
-        "finish_reason": response.finish_reason,
+        **{name: _total(responses, name) for name in _SUMMED},
+        "artefact_tokens": artefact_tokens(found.artefact, answer, last),
+        "tokens_source": last.tokens_source,
+        "constraint": last.constraint,
+        "finish_reason": last.finish_reason,
     }
+
+
+_SUMMED = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens", "cost", "seconds")
+
+
+def _total(responses: list[Response], name: str) -> float | None:
+    values = [value for response in responses if (value := getattr(response, name)) is not None]
+    return sum(values) if values else None
+
+
+def artefact_tokens(artefact: str | None, answer: str, response: Response) -> int | None:
+    """The artefact's share by characters of the output without reasoning; counted where no output is reported."""
+    if artefact is None:
+        return None
+    if response.output_tokens is None:
+        return count_tokens(artefact)
+    spoken = response.output_tokens - (response.reasoning_tokens or 0)
+    return min(spoken, max(1, round(spoken * len(artefact) / max(len(answer), len(artefact)))))
 
 
 def failed_row(request: Request, error: GenerationError) -> dict:

@@ -72,8 +72,8 @@ def _check_inputs(config: Config) -> None:
     for problem in (*benchmark.problems, *problems(read_distinct(files, benchmark))):
         print(f"workbench: warning: {problem}", file=sys.stderr)
     for model in config.models:
-        if model.provider != "predictions":
-            check_model(model)
+        if model.provider != "predictions" and not model.is_optional:
+            check_model(model, is_asking=False)
 
 
 def parameters(run: Run, config: Config) -> dict[str, object]:

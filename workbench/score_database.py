@@ -7,6 +7,7 @@ SQLite, whose result DF-Match compares with, and where the benchmark ships a gol
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 
 import polars as pl
 
@@ -22,9 +23,10 @@ from workbench.question_labels import QuestionClass, question_class
 from workbench.result_table import ResultTable
 from workbench.results import Run, content_hash, part_name
 from workbench.schema import Schema
+from workbench.spider_sql import SpiderNames, spider_names
 from workbench.sqlite_source import database_hash
 
-SCORE_VERSION = 2  # raise when the same results would be judged differently
+SCORE_VERSION = 3  # raise when the same results would be judged differently
 REFERENCE = "sqlite"  # the engine whose gold result DF-Match compares with
 NO_GOLD = "the question has no gold query"
 UNSETTLED = (None, "crashed")  # outcomes of a gold that say nothing on it: it is run again next time
@@ -114,7 +116,7 @@ class Database:
         self.run, self.executor, self.limits, self.db_id, self.gold_engines = run, executor, limits, db_id, gold_engines
         self.questions = {row["question_id"]: row for row in asked.iter_rows(named=True)}
         self.classes = {question_id: question_class(row) for question_id, row in self.questions.items()}
-        self.columns: set[str] | None = None
+        self.stated_tables = benchmark.stated_tables(db_id)
         self.golds: dict[str, dict[str, dict]] = {}  # gold engine -> question id -> row of executions
         try:
             self.path = benchmark.database_path(db_id)
@@ -246,7 +248,7 @@ class Database:
             gold = golds.get((REFERENCE, pair.question_id))
             is_asked = pair.question_class.is_ordered and gold is not None and gold.status == "ok"
             if is_asked and pair.question_id not in asked:
-                asked[pair.question_id] = order_queries(pair.gold["sql"], self._column_names()), gold.table
+                asked[pair.question_id] = order_queries(pair.gold["sql"], self.column_names), gold.table
         statements = [
             Statement(REFERENCE, self.db_id, self.path, sql, tag=sql)
             for queries, table in asked.values()
@@ -274,10 +276,17 @@ class Database:
             self.executor, self.db_id, paths, asked
         )
 
-    def _column_names(self) -> set[str]:
-        if self.columns is None:
-            self.columns = {column.name for table in Schema.from_sqlite(self.path).tables for column in table.columns}
-        return self.columns
+    @cached_property
+    def schema(self) -> Schema:
+        return Schema.from_sqlite(self.path)
+
+    @cached_property
+    def column_names(self) -> set[str]:
+        return {column.name for table in self.schema.tables for column in table.columns}
+
+    @cached_property
+    def spider_names(self) -> SpiderNames:
+        return spider_names(self.schema, self.stated_tables)
 
     def _judge(
         self,
@@ -306,6 +315,7 @@ class Database:
             is_ordered=pair.question_class.is_ordered,
             is_row_count_fixed=pair.question_class.is_row_count_fixed,
             order=orders.get(pair.question_id, GoldOrder()),
+            names=self.spider_names,
             no_sql="" if pair.sql is not None else why_no_sql(pair.generation, pair.engine),
         )
         try:

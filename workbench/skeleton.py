@@ -215,9 +215,13 @@ class _Reader:
 
     def is_name(self) -> bool:
         token, word = self.tokens[self.at], self.word()
-        if token.token_type == TokenType.IDENTIFIER or "." in (self.word(-1), self.word(1)):
-            return word not in (".", "*")
-        if not (word[:1].isalpha() or word[:1] == "_") or " " in word or word in _KEYWORDS:
+        if token.token_type == TokenType.IDENTIFIER:
+            return True
+        if not (word[:1].isalpha() or word[:1] == "_"):
+            return False
+        if "." in (self.word(-1), self.word(1)):
+            return True
+        if " " in word or word in _KEYWORDS:
             return False
         if self.word(-1) in _BEFORE_WORDS or (word == "NULLS" and self.word(1) in ("FIRST", "LAST")):
             return False
@@ -247,17 +251,18 @@ class _Reader:
         elif scope.in_sources and before in {*_SOURCES, ",", "("}:
             self.out.append(TABLE)
             self.tables.add(text)
-        elif self.is_text(before):
+        elif self.is_text():
             self.out.append(TEXT)
         else:
             self.out.append(COLUMN)
             self.columns.add(text)
         return True
 
-    def is_text(self, before: str) -> bool:
+    def is_text(self) -> bool:
+        """Whether what stands in double quotes is no name: none that is known, and none with a qualifier."""
         token = self.tokens[self.at]
-        is_quoted = self.sql[token.start] == '"' and before != "."
-        return is_quoted and self.word(-1) != "." and token.text.lower() not in self.names | self.made_up
+        is_lone = self.sql[token.start] == '"' and self.word(-1) != "."
+        return is_lone and token.text.lower() not in self.names and token.text.lower() not in self.made_up
 
     def alias(self) -> None:
         if not self.scopes[-1].in_sources and self.at < len(self.tokens):

@@ -66,7 +66,7 @@ def spider_names(schema: Schema, stated: dict | None = None) -> SpiderNames:
     if stated is not None:
         owners = [name.lower() for name in stated["table_names_original"]]
         columns = [f"{owners[i]}.{name.lower()}" if i >= 0 else STAR for i, name in stated["column_names_original"]]
-        pairs = stated["foreign_keys"]
+        pairs = stated.get("foreign_keys") or []
     else:
         columns = [f"{table}.{name}" for table, names in tables.items() for name in names]
         places = {name: index for index, name in enumerate(columns)}
@@ -93,15 +93,17 @@ def _key_groups(columns: Sequence[str], pairs: Iterable[Sequence[int]]) -> dict[
 def spider_tokens(sql: str) -> list[str]:
     """Words in lower case, quoted values as they are in double quotes. ParseError for a quote without an end.
 
-    Brackets, `<`, `>`, `;`, `?`, `!`, `` ` `` and commas before anything but a digit stand alone; `=` and arithmetic do
-    not (NLTK's word_tokenize, which the official script uses), save that `>=`, `<=`, `!=` are put together again.
+    Brackets, `*`, `<`, `>`, `;`, `?`, `!`, back quotes, and commas and colons before anything but a digit stand alone; `=`
+    and other arithmetic do not (NLTK's word_tokenize, which the official script uses), save that torn `>=`, `<=`, `!=` are
+    put together again.
     """
-    parts = sql.replace("'", '"').split('"')
+    parts = sql.replace("'", '"').replace("\ue000", " ").split('"')
     if len(parts) % 2 == 0:
         raise ParseError("a quote without its end", where="Spider's grammar")
     # a value that touches a word becomes part of it, so it is marked by a sign of words until words are cut
     text = "".join(part if i % 2 == 0 else f"\ue000{i}\ue001" for i, part in enumerate(parts))
-    text = re.sub(r"--|\.\.\.|[][(){}<>;@#$%&?!`]|[:,](?!\d)", r" \g<0> ", text)
+    text = re.sub(r"([:,])(\D|$)", r" \1 \2", text)
+    text = re.sub(r"--|\.{2,}|`+|[][(){}<>;@#$%&?!*]", r" \g<0> ", text)
     words = re.sub(r"(?<!\.)\.\s*$", " . ", text).lower().split()
     tokens: list[str] = []
     for word in words:

@@ -303,7 +303,7 @@ class ExpressionReader:
     ) -> Expression:
         if name not in WINDOWS and name not in WINDOW_AGGREGATES:
             raise self._unsupported(over, f"the window function {name}")
-        over = self._named(over)
+        over = named_window(over)
         order = over.args.get("order")
         call = Over(
             name,
@@ -314,19 +314,6 @@ class ExpressionReader:
             self.read(where, scope) if where is not None else None,
         )
         return scope.hold(call)
-
-    def _named(self, over: exp.Window) -> exp.Window:
-        """OVER w and OVER (w ORDER BY ...): the parts of WINDOW w AS (...) filled in."""
-        name = over.args.get("alias")
-        if name is None:
-            return over
-        select = over.find_ancestor(exp.Select)
-        for window in (select.args.get("windows") or []) if select else []:
-            if window.name.lower() == name.name.lower():
-                base = self._named(window) if window.args.get("alias") else window
-                parts = {key: base.args.get(key) or over.args.get(key) for key in ("partition_by", "order", "spec")}
-                return exp.Window(**{key: value for key, value in parts.items() if value is not None})
-        raise PlanError("unknown_column", f"no window {name.name!r}")
 
     def _frame(self, spec: exp.WindowSpec | None, scope: Scope) -> Frame | None:
         if spec is None:
@@ -387,3 +374,17 @@ def _filter_of(node: exp.Expr) -> exp.Expr | None:
 
 
 assert set(AGGREGATE_NAMES.values()) <= set(AGGREGATES)
+
+
+def named_window(over: exp.Window) -> exp.Window:
+    """OVER w and OVER (w ORDER BY ...): the parts of WINDOW w AS (...) filled in."""
+    name = over.args.get("alias")
+    if name is None:
+        return over
+    select = over.find_ancestor(exp.Select)
+    for window in (select.args.get("windows") or []) if select else []:
+        if window.name.lower() == name.name.lower():
+            base = named_window(window) if window.args.get("alias") else window
+            parts = {key: base.args.get(key) or over.args.get(key) for key in ("partition_by", "order", "spec")}
+            return exp.Window(**{key: value for key, value in parts.items() if value is not None})
+    raise PlanError("unknown_column", f"no window {name.name!r}")

@@ -68,13 +68,37 @@ def _roundtrip(run: Run) -> pl.DataFrame:
 def _errors(run: Run) -> pl.DataFrame:
     from workbench.error_tables import error_counts
 
-    return error_counts(_scores(run))
+    return error_counts(_scores(run), _headline(run))
 
 
 def _failures(run: Run) -> pl.DataFrame:
     from workbench.error_tables import failure_kinds
 
-    return failure_kinds(_scores(run))
+    return failure_kinds(_scores(run), _headline(run))
+
+
+def _structure(run: Run) -> pl.DataFrame:
+    from workbench.difficulty import structure
+
+    return structure(_scores(run))
+
+
+def _efficiency(run: Run) -> pl.DataFrame:
+    from workbench.difficulty import efficiency
+
+    return efficiency(_scores(run))
+
+
+def _tokens(run: Run) -> pl.DataFrame:
+    from workbench.token_study import tokens
+
+    return tokens(run)
+
+
+def _published_tokens() -> pl.DataFrame:
+    from workbench.token_study import published_tokens
+
+    return published_tokens()
 
 
 STUDIES = {
@@ -83,8 +107,11 @@ STUDIES = {
     "roundtrip": Study("fidelity", _roundtrip),
     "errors": Study("error_counts", _errors),
     "failures": Study("failure_kinds", _failures),
+    "structure": Study("structure", _structure),
+    "efficiency": Study("efficiency", _efficiency),
+    "tokens": Study("tokens", _tokens, _published_tokens),
 }
-PLANNED = ("features", "meta", "classifier", "agreement", "tokens", "efficiency", "structure")
+PLANNED = ("features", "meta", "classifier", "agreement")
 
 
 def study(name: str, run: Run | str | Path | None = None, *, is_published: bool = False) -> pl.DataFrame:

@@ -1,6 +1,6 @@
 """Times right predictions beside their golds, for efficiency studies (VES); formulas are elsewhere, on stored numbers.
 
-In: a scored run. Out: rows of `timings`, every repeat of every pair. One statement runs at a time (single-user);
+In: a scored run. Out: rows of `timings`, every repeat of every pair, and what they come to in `scores`. One statement runs at a time (single-user);
 prediction and gold take turns, so that a drift of the machine meets both; the clock holds execute and fetch; the first
 rounds only warm caches up and are not kept.
 """
@@ -13,6 +13,7 @@ import polars as pl
 from workbench.backends.base import Limits
 from workbench.errors import BenchmarkError, ConfigError, ResultsError
 from workbench.execute import Executor, Statement
+from workbench.pair_metrics import timed_metrics
 from workbench.progress import track
 from workbench.results import Run, content_hash, part_name
 from workbench.score import benchmark_of
@@ -53,6 +54,7 @@ def time_pairs(
                     continue  # it was there when the pair was judged; what is stored stays
                 made = {row["question_id"]: timed for row in todo if (timed := _time(executor, path, row, repeats))}
                 run.merge_part("timings", part, [i for i in rows if i in stored or i in made], made)
+                _add_to_scores(run, part, rows)
     return run.table("timings")
 
 
@@ -69,6 +71,19 @@ def _pairs(run: Run, engines: Sequence[str] | None) -> pl.DataFrame:
     gold = executions.filter(role="gold").select("engine", "question_id", gold_sql="sql")
     joined = scores.join(predicted, on=keys, nulls_equal=True, maintain_order="left")
     return joined.join(gold, on=["engine", "question_id"], maintain_order="left")
+
+
+def _add_to_scores(run: Run, part: str, rows: dict[str, dict]) -> None:
+    """Bring the scores of a part to hold what its current times say."""
+    scores = {row["question_id"]: row for row in run.read_part("scores", part).iter_rows(named=True)}
+    made = {}
+    for timed in run.read_part("timings", part).iter_rows(named=True):
+        i = timed["question_id"]
+        if i in scores and i in rows and timed["input_hash"] == rows[i]["input_hash"]:
+            sides = rows[i]["predicted_sql"], rows[i]["gold_sql"]
+            seconds = timed["seconds_predicted"], timed["seconds_gold"]
+            made[i] = scores[i] | timed_metrics(scores[i], *sides, *seconds)
+    run.merge_part("scores", part, list(scores), made)
 
 
 def _hash(row: dict, repeats: int) -> str:

@@ -32,7 +32,7 @@ def transpile_repaired(sql: str, schema: Schema, dialect: str) -> str:
     """The same after texts are repaired and every name is qualified, spelled as in the schema and quoted."""
     try:
         tree = sqlglot.parse_one(sql, read="sqlite")
-        _repair_texts(tree, schema)
+        repair_texts(tree, schema)
         lowered = {
             table.name.lower(): {column.name.lower(): _TYPES[column.kind] for column in table.columns}
             for table in schema.tables
@@ -45,7 +45,7 @@ def transpile_repaired(sql: str, schema: Schema, dialect: str) -> str:
         raise ParseError(str(fault).splitlines()[0], where="sqlglot") from fault
 
 
-def _repair_texts(tree: exp.Expr, schema: Schema) -> None:
+def repair_texts(tree: exp.Expr, schema: Schema) -> None:
     """ "text" -> 'text' where it is the name of no column and of no alias."""
     names = {column.name.lower() for table in schema.tables for column in table.columns}
     names |= {node.alias.lower() for node in tree.find_all(exp.Alias, exp.TableAlias) if node.alias}
