@@ -97,6 +97,8 @@ def generate(
                 )
                 done.models += [name for name in imported.models if name not in done.models]
                 continue
+            if not model.is_optional:
+                check_model(model, is_asking=False)
             prompts = {target: template_hash(target, model.thinking) for target in model.targets}
             describe_run(run, models={model.name: model.model_dump() | {"prompts": prompts}}, seed=seed)
             asking = _Asking(run, benchmark, model, seed, done)

@@ -4,6 +4,7 @@ In: the registries of operators and functions. Out: about 1,200 tokens of text. 
 test, and each operator, function and type of the code must stand in it; docs/plan.md is the whole specification.
 """
 
+from functools import lru_cache
 from itertools import groupby
 
 from workbench.plan_expressions import CAST_TYPES, COLLATIONS
@@ -67,6 +68,7 @@ EXPRESSION_FORMS: tuple[tuple[str, str], ...] = (
 )
 
 
+@lru_cache(maxsize=1)
 def plan_brief() -> str:
     """The specification as text, the same for every question."""
     lines = [

@@ -103,7 +103,7 @@ def _messages(
     is_plan = target == "plan"
     order = _ORDER[target].format(dialect=DIALECT_NAMES.get(dialect))
     answer = f"```json\n{EXAMPLE_PLAN}\n```" if is_plan else f"```sql\n{EXAMPLE_SQL}\n```"
-    example = _QUESTION.format(schema=schema_text(EXAMPLE), question=EXAMPLE_QUESTION, hint="")
+    example = _QUESTION.format(schema=_EXAMPLE_TEXT, question=EXAMPLE_QUESTION, hint="")
     asked = _QUESTION.format(schema=schema, question=question, hint=hint)
     return [
         {"role": "system", "content": _PLAN_TASK.format(brief=plan_brief()) if is_plan else _SQL_TASK},
@@ -170,3 +170,6 @@ def _line(text: str) -> str:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+_EXAMPLE_TEXT = schema_text(EXAMPLE)
