@@ -15,6 +15,7 @@ PAIRS = {  # gold, prediction, DF-Match on the database alone, the suite
     "right": ("SELECT name FROM bird WHERE grams > 10", "SELECT b.name FROM bird AS b WHERE 10 < b.grams", True, True),
     "right by chance": ("SELECT count(*) FROM bird WHERE grams > 10", "SELECT 2", True, False),
     "another column with these values": ("SELECT grams FROM bird", "SELECT weight FROM bird", True, False),
+    "value in a name": ("SELECT value FROM bird", "SELECT value AS v FROM bird", True, True),
     "wrong": ("SELECT max(grams) FROM bird", "SELECT min(grams) FROM bird", False, False),
     "failed": ("SELECT min(grams) FROM bird", "SELECT least FROM bird", False, False),
     "no query": ("SELECT sum(grams) FROM bird", None, False, False),
@@ -28,8 +29,8 @@ def run(root, tmp_path):
     database.parent.mkdir(parents=True)
     with sqlite3.connect(database) as connection:
         connection.executescript(
-            "CREATE TABLE bird (name TEXT, grams INTEGER, weight INTEGER);"
-            "INSERT INTO bird VALUES ('wren', 9, 9), ('robin', 18, 18), ('owl', 400, 400);"
+            "CREATE TABLE bird (name TEXT, grams INTEGER, weight INTEGER, value REAL);"
+            "INSERT INTO bird VALUES ('wren', 9, 9, 1.5), ('robin', 18, 18, 2), ('owl', 400, 400, 0);"
         )
     connection.close()
     golds = [

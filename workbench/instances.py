@@ -1,7 +1,8 @@
 """Test suites: several instances of a database tell apart queries that one instance cannot.
 
 In: a database's golds, pairs of statements on SQLite. Out: for each pair whether the prediction gives gold's result on the
-database itself and on every instance, by the test-suite rule (`suite_rule`). Instances are made up for the golds
+database itself and on every instance, by the test-suite rule (`suite_rule`), but that "value" in a prediction stays what it
+is: the official script makes it 1, which breaks every column with it in its name. Instances are made up for the golds
 (`synthesize`), each with a seed of its own, and kept in the cache.
 """
 
@@ -46,7 +47,7 @@ def suite_verdicts(
         statement.tag: execution.table for statement, execution in executor.run_many(wanted) if execution.status == "ok"
     }
     asked = (
-        Statement(ENGINE, db_id, path, suite_statement(sql, is_prediction=True), tag=(key, path))
+        Statement(ENGINE, db_id, path, suite_statement(sql), tag=(key, path))
         for key, (sql, gold) in pairs.items()
         for path in paths
         if (gold, path) in expected
