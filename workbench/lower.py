@@ -13,7 +13,7 @@ from workbench.core_functions import Core, TypedAggregation
 from workbench.errors import UnsupportedError
 from workbench.lower_expressions import Expressions, Scope
 from workbench.lower_mixed import refuse_mixed
-from workbench.lower_values import NUMBERS, folded, real, text
+from workbench.lower_values import NUMBERS, beside_reals, folded, text
 from workbench.plan import (
     Aggregate,
     As,
@@ -146,7 +146,7 @@ class Lowering:
         if any(len(kinds) > 1 and not kinds <= set(NUMBERS) for kinds in mixed):
             left, right = (_as(text, side, mixed) for side in (left, right))
         elif any(kinds == set(NUMBERS) for kinds in mixed):
-            left, right = (_as(real, side, mixed) for side in (left, right))
+            left, right = (_as(beside_reals, side, mixed) for side in (left, right))
         for one, other in () if node.is_all else pairs:
             is_exact = {one.type, other.type} != set(NUMBERS)
             if not is_exact and any(
@@ -189,8 +189,7 @@ def _pairs(lowered: Relation, given: Relation) -> list[tuple[Field, Field]]:
 
 def _keeping(before: Expression, after: Expression) -> Expression:
     """What a cast made keeps its affinity, which comparisons further out go by."""
-    is_real = before.affinity == "numeric" and isinstance(after, Core) and after.affinity == "real"
-    return replace(after, affinity=before.affinity) if isinstance(after, Core) and not is_real else after
+    return replace(after, affinity=before.affinity) if isinstance(after, Core) else after
 
 
 def _with_typed_nulls(side: Relation, known: list[str]) -> Relation:

@@ -18,6 +18,7 @@ _SAME = (
     "at_least_zero",
     "real_of_integer",
     "real_of_text",
+    "real",
     "divide_integers",
     "wide",
     "signed",

@@ -201,7 +201,12 @@ class TypedDialect(Dialect):
         return self.cast(self.write(value.args[0], names), "text")
 
     def core_real_of_integer(self, value: Core, names: Names) -> exp.Expr:
+        if isinstance(value.args[0], Literal):
+            return self.write_literal(real(value.args[0]), names)
         return self.cast(self.write(value.args[0], names), "real")
+
+    def core_real(self, value: Core, names: Names) -> exp.Expr:
+        return self.write(value.args[0], names)
 
     def core_integer_of_real(self, value: Core, names: Names) -> exp.Expr:
         """Reals of more than 64 bits become the nearest integer that these hold."""
