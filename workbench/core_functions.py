@@ -47,7 +47,7 @@ CORE_FUNCTIONS = {
     "trim": "trim(text[, characters])",
     "ltrim": "the left end",
     "rtrim": "the right end",
-    "is_number": "whether the whole text, spaces around it left out, is an SQL number",
+    "is_number": "whether the whole text, spaces around it left out, is an SQL number; word integer: one of digits",
     "number_of_text": "the number that the whole text is, else a number that equals none (NaN); NULL for NULL",
     "real_of_text": "the longest leading number of a text, else 0.0",
     "integer_of_text": "the longest leading integer of a text, else 0",

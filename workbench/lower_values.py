@@ -88,7 +88,7 @@ def _text_of_number(value: Expression) -> Expression:
         return Core("coalesce", tuple(map(text, value.args)), "text")
     value = as_choice(value)
     if isinstance(value, Core) and value.name == "choose":
-        return _with_results(value, text, "text")
+        return with_results(value, text, "text")
     digits, test = Core("text_of_real", (value,), "text"), is_integer(value)
     if test is None:
         raise UnsupportedError("the text of numbers that are integers or reals row by row outside SQLite")
@@ -105,9 +105,9 @@ def divided(args: tuple[Expression, ...]) -> Expression:
     if not {"real", "zero"} & {number_kinds.of(arg) for arg in args}:
         one, other = (as_choice(arg) for arg in args)
         if isinstance(one, Core) and (one.name, one.numbers) == ("choose", "open"):
-            return _with_results(one, lambda arg: beside_reals(divided((_own(arg), other))), "real")
+            return with_results(one, lambda arg: beside_reals(divided((_own(arg), other))), "real")
         if isinstance(other, Core) and (other.name, other.numbers) == ("choose", "open"):
-            return _with_results(other, lambda arg: beside_reals(divided((one, _own(arg)))), "real")
+            return with_results(other, lambda arg: beside_reals(divided((one, _own(arg)))), "real")
         test = _all(tuple(map(is_integer, args)))
     if test is None:
         raise UnsupportedError("the division of numbers that are integers or reals row by row outside SQLite")
@@ -139,17 +139,17 @@ def is_integer(value: Expression) -> Expression | bool | None:
     if None in tests:
         return None
     is_alike = all(test is tests[0] for test in tests)
-    return tests[0] if is_alike else _with_results(value, lambda arg: _condition(is_integer(arg)), "condition")
+    return tests[0] if is_alike else with_results(value, lambda arg: condition(is_integer(arg)), "condition")
 
 
-def _with_results(choice: Core, convert: Callable[[Expression], Expression], kind: str) -> Core:
+def with_results(choice: Core, convert: Callable[[Expression], Expression], kind: str) -> Core:
     """A choice between other values."""
     given = results(choice.args)
     parts = (convert(arg) if any(arg is one for one in given) else arg for arg in choice.args)
     return Core("choose", tuple(parts), kind)
 
 
-def _condition(test: Expression | bool) -> Expression:
+def condition(test: Expression | bool) -> Expression:
     return Core("compare", (Literal(int(test)), Literal(1)), "condition", "=") if isinstance(test, bool) else test
 
 
@@ -255,6 +255,15 @@ def constant_integer(value: Expression) -> int | None:
     return None if None in args else _INTEGER_OPERATORS[value.name](*args)
 
 
+def constant_real(value: Expression) -> float | None:
+    """The real that arithmetic on constants gives, infinite ones included; None for all others."""
+    if isinstance(value, Literal):
+        return float(value.value) if value.type in NUMBERS else None
+    operate = _REAL_OPERATORS.get(value.name) if isinstance(value, Core) else None
+    args = [constant_real(arg) for arg in value.args] if operate else [None]
+    return None if None in args or (value.name == "divide_reals" and not args[1]) else operate(*args)
+
+
 def lower_bound(value: Expression) -> int | None:
     """A bound that an integer expression is never below, None if none is known."""
     if isinstance(value, Literal):
@@ -275,6 +284,9 @@ def _negative(value: Expression) -> int | None:
 
 
 _INTEGER_OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "negative": operator.neg}
+_REAL_OPERATORS = _INTEGER_OPERATORS | {
+    "divide_reals": operator.truediv, "real_of_integer": float, "real": float, "abs": abs,
+}  # fmt: skip
 
 
 def _computed(sql: str, args: tuple) -> int | float | str | None:

@@ -32,13 +32,13 @@ _OF_FIRST = (
     "negative",
     "abs",
 )
-_OF_ALL = ("&", "|", "<<", ">>", "~", "modulo", "divide_integers", "at_least_zero")
+_OF_ALL = ("&", "|", "~", "modulo", "divide_integers", "at_least_zero")
 
 
 def of(value: Expression) -> str | None:
     if isinstance(value, Literal):
         if value.type == "integer":
-            return "narrow" if abs(value.value) < NARROW_END else "integer"
+            return "narrow" if -NARROW_END <= value.value < NARROW_END else "integer"
         return "real" if value.type == "real" else None
     if value.type not in ("integer", "real"):
         return None

@@ -151,7 +151,7 @@ class ClickHouse(JoinedQueries):
         return self.call("match", [tree, exp.Literal.string(pattern)])
 
     def core_is_number(self, value: Core, names: Names) -> exp.Expr:
-        return self._matches(self.write(value.args[0], names), rf"^\s*{NUMBER}\s*$")
+        return self._matches(self.write(value.args[0], names), self.number_pattern(value))
 
     # numbers
 

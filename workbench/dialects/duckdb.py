@@ -38,6 +38,7 @@ class DuckDB(Postgres):
     keywords = frozenset(KEYWORDS.split())
     types: ClassVar = Postgres.types | {"real": "DOUBLE", "wide": "HUGEINT"}
     null_order = "last"
+    has_infinity = True
 
     def takes_full_join(self, node: Join) -> bool:
         return True
