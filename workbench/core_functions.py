@@ -54,6 +54,7 @@ CORE_FUNCTIONS = {
     "text_of_real": "SQLite's form: up to 15 digits, always with a point or an exponent",
     "text_of_integer": "decimal digits",
     "integer_of_real": "truncated toward zero",
+    "whole_part": "of a real, truncated toward zero; an integer to SQLite",
     "real_of_integer": "the nearest double; word kept: of an integer that only shares a column with reals",
     "real": "the number; one that is no integer to SQLite, whole or not",
     "divide_integers": "truncated toward zero; NULL by 0",

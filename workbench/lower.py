@@ -56,7 +56,8 @@ class Lowering:
         self.definitions: dict[str, tuple[Field, ...]] = {}
 
     def relation(self, node: Relation, outer: Scope) -> Relation:
-        return without_counts(self._counted(node, outer)) if self.counts else self._counted(node, outer)
+        made = self._counted(node, outer)
+        return without_counts(made) if self.counts else made
 
     def _counted(self, node: Relation, outer: Scope) -> Relation:
         """Lowered, the counts of reals still there."""

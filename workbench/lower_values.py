@@ -14,6 +14,7 @@ from dataclasses import replace
 from workbench import number_kinds
 from workbench.core_functions import Core
 from workbench.errors import UnsupportedError
+from workbench.magnitudes import fits
 from workbench.number_kinds import results
 from workbench.plan_expressions import Column, Expression, Literal
 
@@ -113,7 +114,10 @@ def divided(args: tuple[Expression, ...]) -> Expression:
         raise UnsupportedError("the division of numbers that are integers or reals row by row outside SQLite")
     if test is False:
         return as_reals
-    whole = beside_reals(Core("divide_integers", tuple(integer(arg) for arg in args), "integer"))
+    if all(fits(arg) is not False for arg in args):  # up to 2**53 the same, and shorter
+        whole = Core("whole_part", (as_reals,), "real")
+    else:
+        whole = beside_reals(Core("divide_integers", tuple(integer(arg) for arg in args), "integer"))
     return whole if test is True else Core("choose", (test, whole, as_reals), "real")
 
 
@@ -124,8 +128,9 @@ def is_integer(value: Expression) -> Expression | bool | None:
         return True
     if kind == "real":
         return False
-    if kind == "whole":
-        return Core("compare", (value, real(integer(value))), "condition", "=")
+    if kind == "whole":  # a real from 2**63 on is no integer
+        whole = real(integer(value)) if fits(value) is False else Core("whole_part", (value,), "real")
+        return Core("compare", (value, whole), "condition", "=")
     if isinstance(value, Column) and value.reals:
         return Core("compare", (Column(None, value.reals, "integer", None), Literal(0)), "condition", "=")
     value = as_choice(value)
@@ -133,6 +138,9 @@ def is_integer(value: Expression) -> Expression | bool | None:
         return None
     if value.name in ("+", "-", "*", "negative", "abs"):
         return _all(tuple(map(is_integer, value.args)))
+    if value.name == "modulo":  # of what was turned into integers
+        given = (arg.args[0] if getattr(arg, "name", "") == "integer_of_real" else arg for arg in value.args)
+        return _all(tuple(map(is_integer, given)))
     if value.name != "choose":
         return None
     tests = [is_integer(one) for one in results(value.args)]
@@ -156,8 +164,9 @@ def condition(test: Expression | bool) -> Expression:
 def _all(tests: tuple[Expression | bool | None, ...]) -> Expression | bool | None:
     if False in tests or None in tests:
         return False if False in tests else None
-    open_ = tuple(test for test in tests if test is not True)
-    return True if not open_ else open_[0] if len(open_) == 1 else Core("and", open_, "condition")
+    parts = (test.args if getattr(test, "name", "") == "and" else (test,) for test in tests if test is not True)
+    known = tuple(dict.fromkeys(one for part in parts for one in part))
+    return True if not known else known[0] if len(known) == 1 else Core("and", known, "condition")
 
 
 def as_choice(value: Expression, keys: tuple[Expression, ...] = ()) -> Expression:

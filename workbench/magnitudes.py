@@ -19,6 +19,7 @@ _SAME = (
     "real_of_integer",
     "real_of_text",
     "real",
+    "whole_part",
     "divide_integers",
     "wide",
     "signed",

@@ -64,6 +64,8 @@ def of_core(name: str, args: tuple[Expression, ...], kind: str, word: str = "") 
     if name == "real_of_integer":  # word "kept": it only shares a column with reals
         is_nought = isinstance(args[0], Literal) and args[0].value == 0
         return ("nought" if is_nought else "integer") if word == "kept" else "real"
+    if name == "whole_part":
+        return "integer"
     if name in ("real_of_text", "modulo"):
         return word or "real"
     if name == "sum":

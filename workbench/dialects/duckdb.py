@@ -116,7 +116,8 @@ class DuckDB(Postgres):
         this, by = value.args
         if not isinstance(by, Literal) or not 0 <= (by.value or 0) < 63:
             return super().core_shift_left(value, names)
-        return self.binary(exp.Mul, (this, Literal(2**by.value)), names)
+        product = self.in_64_bits(Core("*", (this, Literal(2**by.value)), "integer"))
+        return self.binary(exp.Mul, product.args, names)
 
     def core_trim(self, value: Core, names: Names) -> exp.Expr:
         return self._trimmed(value, names, "TRIM")

@@ -175,9 +175,12 @@ class MySQL(MySQLTimes):
         size = replace(value, args=(Core("abs", (this,), "real"), digits))
         return self.call("CONCAT", [sign, self.cast(self._rounded(size, names), "text")])
 
+    def core_whole_part(self, value: Core, names: Names) -> exp.Expr:
+        return self.call("TRUNCATE", [self.write(value.args[0], names), exp.Literal.number(0)])
+
     def core_integer_of_real(self, value: Core, names: Names) -> exp.Expr:
         """The cast alone would round."""
-        return self.cast(self.call("TRUNCATE", [self.write(value.args[0], names), exp.Literal.number(0)]), "integer")
+        return self.cast(self.core_whole_part(value, names), "integer")
 
     def core_integer_of_text(self, value: Core, names: Names) -> exp.Expr:
         """The cast makes other integers of more than 18 digits."""

@@ -49,18 +49,20 @@ class Postgres(TypedDialect):
         return super().write_literal(value, names)
 
     def _arithmetic(self, kind: type, value: Core, names: Names) -> exp.Expr:
-        """Integers that are made of constants have 32 bits, as a sum of them has."""
-        if _is_narrow(value) and not number_kinds.fits_narrow(value.name, value.args):
-            value = _in_64_bits(value)
-        return super()._arithmetic(kind, value, names)
+        return super()._arithmetic(kind, self.in_64_bits(value), names)
+
+    def in_64_bits(self, value: Core) -> Core:
+        """Integers that are made of constants have 32 bits, and what is computed from them has no more."""
+        is_narrow = value.type == "integer" and all(number_kinds.of(arg) in ("narrow", None) for arg in value.args)
+        if not is_narrow or number_kinds.fits_narrow(value.name, value.args):
+            return value
+        return replace(value, args=(Core("long", value.args[:1], "integer"), value.args[1]))
 
     def core_long(self, value: Core, names: Names) -> exp.Expr:
         return self.cast(self.write(value.args[0], names), "integer")
 
     def _shift(self, kind: type, value: Core, names: Names) -> exp.Expr:
-        if _is_narrow(value):
-            value = _in_64_bits(value)
-        return super()._shift(kind, value, names)
+        return super()._shift(kind, self.in_64_bits(value), names)
 
     def with_room(self, value: Expression) -> Expression:
         return Core("long", (value,), "integer") if number_kinds.of(value) == "narrow" else value
@@ -305,15 +307,6 @@ class Postgres(TypedDialect):
 
     def write_arg_min(self, value: Aggregation, names: Names) -> exp.Expr:
         return self._at_extreme(value, names, False)
-
-
-def _is_narrow(value: Core) -> bool:
-    """Whether the engine computes it in 32 bits."""
-    return value.type == "integer" and all(number_kinds.of(arg) in ("narrow", None) for arg in value.args)
-
-
-def _in_64_bits(value: Core) -> Core:
-    return replace(value, args=(Core("long", value.args[:1], "integer"), value.args[1]))
 
 
 def _is_integer_sum(value: Aggregation | TypedOver) -> bool:

@@ -40,6 +40,7 @@ class TypedDialect(Dialect):
         "min": "MIN", "max": "MAX", "row_number": "ROW_NUMBER", "rank": "RANK", "dense_rank": "DENSE_RANK",
         "percent_rank": "PERCENT_RANK", "cume_dist": "CUME_DIST", "ntile": "NTILE", "lag": "LAG", "lead": "LEAD",
         "first_value": "FIRST_VALUE", "last_value": "LAST_VALUE", "nth_value": "NTH_VALUE", "coalesce": "COALESCE",
+        "whole_part": "TRUNC",
     }  # fmt: skip
 
     has_infinity: ClassVar[bool] = True  # else reals that overflow are an error
