@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from workbench.core_functions import Core
 from workbench.dialects.base import Dialect, Names
-from workbench.dialects.postgres import Postgres
+from workbench.dialects.postgres import Postgres, in_64_bits
 from workbench.dialects.typed import is_in_the_text
 from workbench.errors import UnsupportedError
 from workbench.plan import Join
@@ -116,8 +116,8 @@ class DuckDB(Postgres):
         this, by = value.args
         if not isinstance(by, Literal) or not 0 <= (by.value or 0) < 63:
             return super().core_shift_left(value, names)
-        product = self.in_64_bits(Core("*", (this, Literal(2**by.value)), "integer"))
-        return self.binary(exp.Mul, product.args, names)
+        this, _ = in_64_bits(value).args
+        return self.binary(exp.Mul, (this, Literal(2**by.value)), names)
 
     def core_trim(self, value: Core, names: Names) -> exp.Expr:
         return self._trimmed(value, names, "TRIM")

@@ -49,20 +49,14 @@ class Postgres(TypedDialect):
         return super().write_literal(value, names)
 
     def _arithmetic(self, kind: type, value: Core, names: Names) -> exp.Expr:
-        return super()._arithmetic(kind, self.in_64_bits(value), names)
-
-    def in_64_bits(self, value: Core) -> Core:
-        """Integers that are made of constants have 32 bits, and what is computed from them has no more."""
-        is_narrow = value.type == "integer" and all(number_kinds.of(arg) in ("narrow", None) for arg in value.args)
-        if not is_narrow or number_kinds.fits_narrow(value.name, value.args):
-            return value
-        return replace(value, args=(Core("long", value.args[:1], "integer"), value.args[1]))
+        is_narrow = number_kinds.fits_narrow(value.name, value.args)
+        return super()._arithmetic(kind, value if is_narrow else in_64_bits(value), names)
 
     def core_long(self, value: Core, names: Names) -> exp.Expr:
         return self.cast(self.write(value.args[0], names), "integer")
 
     def _shift(self, kind: type, value: Core, names: Names) -> exp.Expr:
-        return super()._shift(kind, self.in_64_bits(value), names)
+        return super()._shift(kind, in_64_bits(value), names)
 
     def with_room(self, value: Expression) -> Expression:
         return Core("long", (value,), "integer") if number_kinds.of(value) == "narrow" else value
@@ -307,6 +301,13 @@ class Postgres(TypedDialect):
 
     def write_arg_min(self, value: Aggregation, names: Names) -> exp.Expr:
         return self._at_extreme(value, names, False)
+
+
+def in_64_bits(value: Core) -> Core:
+    """Integers that are made of constants have 32 bits, and so has what is computed from them."""
+    if value.type != "integer" or any(number_kinds.of(arg) not in ("narrow", None) for arg in value.args):
+        return value
+    return replace(value, args=(Core("long", value.args[:1], "integer"), value.args[1]))
 
 
 def _is_integer_sum(value: Aggregation | TypedOver) -> bool:
