@@ -192,6 +192,8 @@ class Expressions:
             return Core("modulo", tuple(integer(arg) for arg in args), kind, word)
         made = Core("negative" if len(args) == 1 else e.name, args, kind)
         constant = constant_integer(made)
+        if len(args) == 1 and constant is not None and abs(constant) <= MAX_INTEGER:
+            return Literal(constant)  # else of no more bits than it needs
         if constant is not None and not -MAX_INTEGER - 1 <= constant <= MAX_INTEGER:
             return replace(made, args=tuple(real(arg) for arg in args), type="real")
         if (
