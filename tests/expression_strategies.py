@@ -23,8 +23,8 @@ from workbench.plan_expressions import (
     Subquery,
 )
 
-# number: integer or real, and integer where it is whole; loose: integer or real row by row, whole or not
-# date: a text that is a time; mixed: numbers beside texts, only read as a number
+# number: integer or real, and integer where it is whole; loose: integer or real, nobody knows which, so never its text
+# and never divided; date: a text that is a time; mixed: numbers beside texts, only read as a number
 NUMERIC = ("integer", "real", "number", "loose")
 TEXTUAL = ("text", "date", "digits")
 COMPARISONS = ("=", "<", ">", "<>", "<=", ">=", "is", "is not")
@@ -105,8 +105,7 @@ class Expressions:
 
     def textual(self, depth: int) -> Value:
         """Anything whose text is the same everywhere."""
-        kind = "loose" if self.chance(RARE) else self.pick(("text", "integer", "date", "real", "digits", "number"))
-        value = self.value(kind, depth)
+        value = self.value(self.pick(("text", "integer", "date", "real", "digits", "number")), depth)
         return value if value.kind in TEXTUAL or value.is_exact else self.constant("text")
 
     def _small(self) -> Expression:
@@ -188,14 +187,10 @@ class Expressions:
         return Value(Cast(value.e, "numeric"), "number", is_exact=value.is_exact)
 
     def _loose(self, depth: int) -> Value:
-        """A number of which only the row says whether it is an integer: arithmetic on texts, choices among both."""
-        form = self.pick(("text", "choice", "number", "mixed", "/"))
+        """A number of which nobody knows whether it is an integer: arithmetic on texts, choices among both."""
+        form = self.pick(("text", "choice", "number", "mixed"))
         if form == "choice":
             return self._choice("loose", depth)
-        if form == "/":
-            kinds = ("number", "integer", "loose" if self.chance(3 * RARE) else "number")
-            sides = tuple(self.value(self.pick(kinds), depth).e for _ in range(2))
-            return Value(Call(form, sides), "loose", is_exact=False)
         columns = self.columns(("mixed",)) if form == "mixed" else []
         one = self.pick(columns) if columns else self.value("digits" if form == "text" else "number", depth)
         other = self.numeric(depth)
@@ -279,8 +274,7 @@ class Expressions:
         elif form == "if":
             e = Call("if", (self.condition(depth).e, first.e, second.e))
         elif form == "nullif":
-            other = self.value(self.pick(("text", "integer", "number", "digits")), 0) if self.chance(30) else second
-            e = Call(form, (first.e, other.e))
+            e = Call(form, (first.e, second.e))
         else:
             e = Call(form, (first.e, second.e, third.e)[: self.pick((2, 3))])
         return Value(e, "loose" if kind == "number" else kind, is_exact=is_exact)

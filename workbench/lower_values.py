@@ -19,6 +19,7 @@ from workbench.number_kinds import results
 from workbench.plan_expressions import Column, Expression, Literal
 
 NUMBERS = ("integer", "real")
+MOST_COMPARED = 4
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
 
@@ -181,15 +182,14 @@ def as_choice(value: Expression, keys: tuple[Expression, ...] = ()) -> Expressio
         return Core("choose", (*(part for pair in pairs for part in pair), value.args[-1]), value.type)
     if value.name != "extreme":
         return value
-    found, key, is_greatest = value.args[0], (keys or value.args)[0], value.word == "greatest"
+    if len(value.args) > MOST_COMPARED:  # the CASE grows by powers of two
+        raise UnsupportedError(f"the {value.word} of more than {MOST_COMPARED} such values outside SQLite")
+    words = (">=", "<") if value.word == "greatest" else ("<", ">=")
+    found, key = value.args[0], (keys or value.args)[0]
     for arg, other in zip(value.args[1:], (keys or value.args)[1:], strict=True):
-        is_kept, is_left = (
-            Core("compare", (key, other), "condition", word) for word in ((">=", "<") if is_greatest else ("<", ">="))
-        )
-        found, key = (
-            Core("choose", (is_kept, one, is_left, two), value.type if one is found else one.type)
-            for one, two in ((found, arg), (key, other))
-        )
+        first, second = (Core("compare", (key, other), "condition", word) for word in words)
+        key = Core("choose", (first, key, second, other), key.type)
+        found = Core("choose", (first, found, second, arg), value.type)
     return found
 
 

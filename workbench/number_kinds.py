@@ -76,7 +76,9 @@ def of_core(name: str, args: tuple[Expression, ...], kind: str, word: str = "") 
         return "real"
     if kinds <= {"zero", "nought"} or ("zero" in kinds and name in ("*", "divide_reals")):
         return "zero"
-    return "integer" if kinds <= _INTEGERS and name != "divide_reals" else "open"
+    if name == "divide_reals":  # integers are divided otherwise
+        return "real"
+    return "integer" if kinds <= _INTEGERS else "open"
 
 
 def together(kinds: list[str | None]) -> str | None:
