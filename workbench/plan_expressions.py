@@ -385,6 +385,8 @@ def is_constant(expression: Expression) -> bool:
 
 def stated_collation(expression: Expression) -> str | None:
     """That of the first COLLATE in it, which rules what is computed from its value too."""
+    if isinstance(expression, Column | Literal):
+        return None
     return next((part.collation for part in walk(expression) if isinstance(part, Collate)), None)
 
 
