@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 import psycopg
 import pytest
+import value_probes
 from plan_probes import FIXTURE, QUERIES
 
 from workbench.backends import Limits, get_backend
@@ -44,13 +45,13 @@ REFUSED = {  # probe -> what the refusal names, on every typed engine
     "type of a value": "the function typeof",
     "format": "format",
     "integers computed with a large constant": "integers that overflow",
-    "division of a text": "the division of a text",
+    "division of a text": "integers or reals row by row",
     "sum of distinct texts": "sum of distinct texts",
     "a day past its month, moved": "days past their month's end",
     "column of a mixed union": "numbers and texts",
     "t11": "numbers and texts",
     "t13": "numbers and texts",
-}
+} | value_probes.REFUSED
 LARGE = {
     "rest of a large sum": "integers that may overflow",
     "large integers beside reals": "beyond 2**53",
@@ -62,9 +63,10 @@ REFUSED_BY = {  # engine -> the same, where only it refuses
         "window frames": "EXCLUDE",
     }
     | LARGE,
-    "postgres": LARGE,
+    "postgres": {"an infinite constant": "an infinite number"} | LARGE,
     "duckdb": LARGE,
     "mysql": {
+        "an infinite constant": "an infinite number",
         "limit of a subquery": "a computed limit",
         "window frames": "a window's frame with groups",
         "texts joined over nothing": "the aggregate string_agg",
@@ -93,12 +95,14 @@ BEYOND = {  # engine -> probe -> its error: too much for it, and it says so
 }
 
 
-@pytest.fixture(scope="module", params=["probes", "cases"])
+@pytest.fixture(scope="module", params=["probes", "values", "cases"])
 def source(request, tmp_path_factory):
     """(path of an SQLite database, id -> (sql, is_ordered))."""
     path = tmp_path_factory.mktemp("dialects") / f"{request.param}.sqlite"
     if request.param == "probes":
         script, queries = FIXTURE, {name: (sql, False) for name, sql in QUERIES.items()}
+    elif request.param == "values":
+        script, queries = value_probes.FIXTURE, {name: (sql, False) for name, sql in value_probes.QUERIES.items()}
     else:
         folder = request.getfixturevalue("shared") / "semantics"
         script = (folder / "fixture.sql").read_text()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from workbench.magnitudes import of_call
+from workbench.number_kinds import of_core
 from workbench.plan_expressions import Aggregation, Expression, Over, SortKey
 
 # name -> meaning; the type of each result is given where it is made
@@ -46,14 +47,16 @@ CORE_FUNCTIONS = {
     "trim": "trim(text[, characters])",
     "ltrim": "the left end",
     "rtrim": "the right end",
-    "is_number": "whether the whole text, spaces around it left out, is an SQL number",
+    "is_number": "whether the whole text, spaces around it left out, is an SQL number; word integer: one of digits",
     "number_of_text": "the number that the whole text is, else a number that equals none (NaN); NULL for NULL",
     "real_of_text": "the longest leading number of a text, else 0.0",
     "integer_of_text": "the longest leading integer of a text, else 0",
     "text_of_real": "SQLite's form: up to 15 digits, always with a point or an exponent",
     "text_of_integer": "decimal digits",
     "integer_of_real": "truncated toward zero",
-    "real_of_integer": "the nearest double",
+    "whole_part": "of a real, truncated toward zero; an integer to SQLite",
+    "real_of_integer": "the nearest double; word kept: of an integer that only shares a column with reals",
+    "real": "the number; one that is no integer to SQLite, whole or not",
     "divide_integers": "truncated toward zero; NULL by 0",
     "divide_reals": "NULL by 0",
     "modulo": "integers, the sign of the left; NULL by 0",
@@ -84,13 +87,21 @@ class Core(Expression):
     def largest(self) -> float | None:
         return of_call(self.name, self.args, self.word)
 
+    @cached_property
+    def numbers(self) -> str | None:
+        return of_core(self.name, self.args, self.type, self.word)
+
 
 @dataclass(frozen=True)
 class TypedAggregation(Aggregation):
-    """An aggregate over typed values; the type of its result is said. order: of a string_agg's rows, where it is made one."""
+    """An aggregate over typed values; the type of its result is said. order: of a string_agg's rows, where it is made one.
+
+    reals: the name of the count of reals among what a sum is of, where one stands beside it.
+    """
 
     kind: str = "any"
     order: tuple[SortKey, ...] = ()
+    reals: str | None = None
 
     @property
     def type(self) -> str:
@@ -99,13 +110,18 @@ class TypedAggregation(Aggregation):
     @cached_property
     def largest(self) -> float | None:
         return of_call(self.name, self.args)
+
+    @cached_property
+    def numbers(self) -> str | None:
+        return of_core(self.name, self.args, self.type)
 
 
 @dataclass(frozen=True)
 class TypedOver(Over):
-    """A window function over typed values."""
+    """A window function over typed values. reals: as in TypedAggregation."""
 
     kind: str = "any"
+    reals: str | None = None
 
     @property
     def type(self) -> str:
@@ -114,3 +130,7 @@ class TypedOver(Over):
     @cached_property
     def largest(self) -> float | None:
         return of_call(self.name, self.args)
+
+    @cached_property
+    def numbers(self) -> str | None:
+        return of_core(self.name, self.args, self.type)

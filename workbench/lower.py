@@ -13,7 +13,8 @@ from workbench.core_functions import Core, TypedAggregation
 from workbench.errors import UnsupportedError
 from workbench.lower_expressions import Expressions, Scope
 from workbench.lower_mixed import refuse_mixed
-from workbench.lower_values import NUMBERS, folded, real, text
+from workbench.lower_sums import counts_asked_for, with_counts, without_counts
+from workbench.lower_values import NUMBERS, beside_reals, folded, text
 from workbench.plan import (
     Aggregate,
     As,
@@ -40,16 +41,32 @@ Rewrite = Callable[[Aggregate], Aggregate]
 def lower(relation: Relation, aggregate_rewrites: tuple[Rewrite, ...] = ()) -> Relation:
     """The whole plan's root, lowered. aggregate_rewrites: what is done to each lowered grouping."""
     refuse_mixed(relation)
-    return Lowering(aggregate_rewrites).relation(relation, [])
+    lowering = Lowering(aggregate_rewrites)
+    root = lowering.relation(relation, [])
+    asked = counts_asked_for(root, lowering.counts) if lowering.counts else set()
+    return root if asked == lowering.counts else Lowering(aggregate_rewrites, asked).relation(relation, [])
 
 
 class Lowering:
-    def __init__(self, aggregate_rewrites: tuple[Rewrite, ...]):
-        self.aggregate_rewrites = aggregate_rewrites
+    """wanted: the counts of reals to make (lower_sums.py), None for all. counts: those that were made."""
+
+    def __init__(self, aggregate_rewrites: tuple[Rewrite, ...], wanted: set[str] | None = None):
+        self.aggregate_rewrites, self.wanted = aggregate_rewrites, wanted
+        self.counts: set[str] = set()
         self.definitions: dict[str, tuple[Field, ...]] = {}
 
     def relation(self, node: Relation, outer: Scope) -> Relation:
+        made = self._counted(node, outer)
+        return without_counts(made) if self.counts else made
+
+    def _counted(self, node: Relation, outer: Scope) -> Relation:
+        """Lowered, the counts of reals still there."""
         return getattr(self, f"_{type(node).__name__.lower()}")(node, outer)
+
+    def _items_with_counts(self, items: tuple[Item, ...]) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
+        items, counts = with_counts(items, self.wanted)
+        self.counts |= {one.name for one in counts}
+        return items, counts
 
     def query(self, node: Relation, outer: Scope) -> Relation:
         """A subquery in an expression; as a value it gives one row at most."""
@@ -78,11 +95,11 @@ class Lowering:
         return replace(node, rows=tuple(zip(*columns, strict=True)) if columns else node.rows)
 
     def _filter(self, node: Filter, outer: Scope) -> Relation:
-        below = self.relation(node.input, outer)
+        below = self._counted(node.input, outer)
         return Filter(below, self._expressions((below,), outer).condition(node.condition))
 
     def _project(self, node: Project, outer: Scope) -> Relation:
-        below = self.relation(node.input, outer)
+        below = self._counted(node.input, outer)
         return Project(below, self._items(node.items, below, outer))
 
     def _items(self, items: tuple[Item, ...], below: Relation, outer: Scope) -> tuple[Item, ...]:
@@ -97,11 +114,18 @@ class Lowering:
     def _aggregate(self, node: Aggregate, outer: Scope) -> Relation:
         below = self.relation(node.input, outer)
         lowering = self._expressions((below,), outer)
-        items = tuple(replace(item, value=lowering.aggregation(item.value)) for item in node.items)
-        return self._grouped(below, self._items(node.keys, below, outer), items, [key.value for key in node.keys])
+        made = tuple(replace(item, value=lowering.aggregation(item.value)) for item in node.items)
+        items, counts = self._items_with_counts(made)
+        keys = self._items(node.keys, below, outer)
+        return self._grouped(below, keys, items, [key.value for key in node.keys], counts)
 
     def _grouped(
-        self, below: Relation, keys: tuple[Item, ...], items: tuple[Item, ...], given: Sequence[Expression | Field]
+        self,
+        below: Relation,
+        keys: tuple[Item, ...],
+        items: tuple[Item, ...],
+        given: Sequence[Expression | Field],
+        counts: tuple[Item, ...] = (),
     ) -> Relation:
         """A grouping. given: what the keys were before; in a collation that takes texts for equal, any of them is shown."""
         folds = [folded(key.value, one.collation) for key, one in zip(keys, given, strict=True)]
@@ -114,18 +138,20 @@ class Lowering:
             key if fold == key.value else Item(fold, f"{key.name}:folded")
             for key, fold in zip(keys, folds, strict=True)
         )
-        node = Aggregate(below, hidden, (*items, *shown))
+        node = Aggregate(below, hidden, (*items, *counts, *shown))
         for rewrite in self.aggregate_rewrites:
             node = rewrite(node)
         return Project(node, tuple(Item.keep(one.field.column()) for one in (*keys, *items))) if shown else node
 
     def _window(self, node: Window, outer: Scope) -> Relation:
-        below = self.relation(node.input, outer)
+        below = self._counted(node.input, outer)
         lowering = self._expressions((below,), outer)
-        return Window(below, tuple(replace(item, value=lowering.over(item.value)) for item in node.items))
+        made = tuple(replace(item, value=lowering.over(item.value)) for item in node.items)
+        items, counts = self._items_with_counts(made)
+        return Window(below, (*items, *counts))
 
     def _sort(self, node: Sort, outer: Scope) -> Relation:
-        below = self.relation(node.input, outer)
+        below = self._counted(node.input, outer)
         lowering = self._expressions((below,), outer)
         bounds = [lowering.value(bound) if bound is not None else None for bound in (node.limit, node.offset)]
         return Sort(below, tuple(lowering.sort_key(key) for key in node.keys), *bounds)
@@ -146,7 +172,7 @@ class Lowering:
         if any(len(kinds) > 1 and not kinds <= set(NUMBERS) for kinds in mixed):
             left, right = (_as(text, side, mixed) for side in (left, right))
         elif any(kinds == set(NUMBERS) for kinds in mixed):
-            left, right = (_as(real, side, mixed) for side in (left, right))
+            left, right = (_as(beside_reals, side, mixed) for side in (left, right))
         for one, other in () if node.is_all else pairs:
             is_exact = {one.type, other.type} != set(NUMBERS)
             if not is_exact and any(
@@ -164,17 +190,27 @@ class Lowering:
     def _with(self, node: With, outer: Scope) -> Relation:
         found = []
         for one in node.definitions:
-            if one.is_recursive:
-                query = one.query.input if isinstance(one.query, As) else one.query
-                start = self.relation(query.left, outer)
-                names = one.query.names if isinstance(one.query, As) else ()
-                given = renamed(start.fields, one.name, names)
-                # its numbers may grow with every round
-                self.definitions[one.name.lower()] = tuple(replace(each, largest=None) for each in given)
-            query = self.relation(one.query, outer)
+            query = self._recursive(one, outer) if one.is_recursive else self.relation(one.query, outer)
             self.definitions[one.name.lower()] = query.fields
             found.append(Definition(one.name, query, one.is_recursive))
         return With(tuple(found), self.relation(node.input, outer))
+
+    def _recursive(self, one: Definition, outer: Scope) -> Relation:
+        """Its columns begin as the start's; a round may give other types, which the next one reads."""
+        query = one.query.input if isinstance(one.query, As) else one.query
+        names = one.query.names if isinstance(one.query, As) else ()
+        given, assumed = renamed(self.relation(query.left, outer).fields, one.name, names), None
+        while assumed != (found := [_of_any_round(each) for each in given]):
+            assumed, self.definitions[one.name.lower()] = found, tuple(found)
+            lowered = self.relation(one.query, outer)
+            given = renamed(lowered.fields, one.name, names)
+        return lowered
+
+
+def _of_any_round(given: Field) -> Field:
+    """A recursive column of the first round: its numbers may grow, and become reals."""
+    numbers = given.numbers if given.numbers in ("real", None) else "integer" if given.type == "integer" else "open"
+    return replace(given, largest=None, numbers=numbers)
 
 
 def _typed(values: list[Expression]) -> list[Expression]:
@@ -189,8 +225,7 @@ def _pairs(lowered: Relation, given: Relation) -> list[tuple[Field, Field]]:
 
 def _keeping(before: Expression, after: Expression) -> Expression:
     """What a cast made keeps its affinity, which comparisons further out go by."""
-    is_real = before.affinity == "numeric" and isinstance(after, Core) and after.affinity == "real"
-    return replace(after, affinity=before.affinity) if isinstance(after, Core) and not is_real else after
+    return replace(after, affinity=before.affinity) if isinstance(after, Core) else after
 
 
 def _with_typed_nulls(side: Relation, known: list[str]) -> Relation:

@@ -5,6 +5,7 @@ In and out: an `Aggregate` that `lower.py` made. A dialect lists what it needs i
 
 from dataclasses import replace
 
+from workbench import number_kinds
 from workbench.core_functions import TypedAggregation, TypedOver
 from workbench.plan import Aggregate, As, Filter, Item, Project, Relation, Sort, Window
 from workbench.plan_expressions import Column, Exists, Expression, InQuery, SortKey, Subquery, walk
@@ -37,7 +38,10 @@ def without_arg_extremes(node: Aggregate) -> Aggregate:
         name = _free_name(f"{item.name}_at_{call.name[4:]}", taken)
         order = (SortKey(by, call.name == "arg_max", False),)
         windows.append(Item(TypedOver("first_value", (this,), keys, order, kind=this.type), name, item.alias))
-        column = Column(item.alias, name, this.type, this.affinity, this.collation, largest=this.largest)
+        column = Column(
+            item.alias, name, this.type, this.affinity, this.collation, largest=this.largest,
+            numbers=number_kinds.of(this),
+        )  # fmt: skip
         items.append(replace(item, value=TypedAggregation("any_value", (column,), kind=this.type)))
     if not windows:
         return node

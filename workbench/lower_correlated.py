@@ -244,7 +244,7 @@ def value_of_no_rows(query: Relation) -> Expression | None:
     return None if isinstance(constant, Literal) and constant.value is None else constant
 
 
-_STRICT = ("+", "-", "*", "negative", "abs", "round", "divide_integers", "divide_reals", "modulo", "compare", "value",
+_STRICT = ("+", "-", "*", "negative", "abs", "round", "whole_part", "divide_integers", "divide_reals", "modulo", "compare", "value",
     "like", "glob", "is not null", "holds", "lower", "upper", "fold", "cut", "join_texts", "day", "julian")  # fmt: skip
 _CONVERTING = ("real", "integer", "text", "number")
 

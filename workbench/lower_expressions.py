@@ -9,17 +9,19 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from workbench import number_kinds
 from workbench.core_functions import Core, TypedAggregation, TypedOver
 from workbench.errors import UnsupportedError
 from workbench.lower_comparisons import compared, paired
 from workbench.lower_times import time_of
 from workbench.lower_values import (
     NUMBERS,
+    as_choice,
+    beside_reals,
     constant_integer,
+    divided,
     folded,
     integer,
-    is_whole,
-    may_be_whole,
     number,
     numeric,
     real,
@@ -43,6 +45,10 @@ from workbench.plan_expressions import (
     Over,
     SortKey,
     Subquery,
+    comparison_collation,
+    first_collation,
+    is_constant,
+    stated_collation,
 )
 
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=", "is", "is not")
@@ -104,11 +110,13 @@ class Expressions:
                     found.alias,
                     found.name,
                     kind,
-                    _held_affinity(found, e),
+                    e.affinity,
                     e.collation,
                     e.is_outer,
                     found.largest,
                     found.times,
+                    found.numbers,
+                    found.reals,
                 )
         raise UnsupportedError(f"the column {e.text} of a query around this one")
 
@@ -116,11 +124,9 @@ class Expressions:
 
     def compare(self, word: str, one: Expression, other: Expression) -> Expression:
         """One comparison, its sides brought to one type as their affinities say."""
-        a, b = self._folded(one, other, self.value(one)), self._folded(one, other, self.value(other))
+        collation = comparison_collation(one, other)
+        a, b = (folded(self.value(side), collation) for side in (one, other))
         return compared(word, a, b, one.affinity, other.affinity)
-
-    def _folded(self, one: Expression, other: Expression, value: Expression) -> Expression:
-        return folded(value, one.collation or other.collation)
 
     def _condition_is_null(self, e: Call) -> Expression:
         return Core("is null", (self.value(e.args[0]),), "condition")
@@ -136,8 +142,11 @@ class Expressions:
         x, *items = e.args
         if not items:
             return Core("compare", (Literal(1), Literal(0)), "condition", "=")
-        left = folded(self.value(x), x.collation)
-        parts = [compared("=", left, folded(self.value(item), x.collation), x.affinity, None) for item in items]
+        collation = x.collation
+        if len(items) == 1 and is_constant(items[0]):  # SQLite reads it as x = +item
+            collation = stated_collation(x) or stated_collation(items[0]) or collation
+        left = folded(self.value(x), collation)
+        parts = [compared("=", left, folded(self.value(item), collation), x.affinity, None) for item in items]
         plain = [p for p in parts if isinstance(p, Core) and (p.name, p.word, p.args[:1]) == ("compare", "=", (left,))]
         if len(plain) == len(parts) and len(parts) > 1:
             return Core("in", (left, *(part.args[1] for part in parts)), "condition")
@@ -147,9 +156,11 @@ class Expressions:
         """Each value and its column are brought to one type, as `=` would."""
         query = self.lower_query(e.query, self.scope)
         values, columns = [], []
-        for x, given in zip(e.values, query.fields, strict=True):
+        shown = e.query.expressions if isinstance(e.query, Project) else [one.column() for one in e.query.fields]
+        for x, given, read in zip(e.values, query.fields, shown, strict=True):
             column = replace(given, type=_held_type(given)).column()
-            value, column = (folded(one, x.collation) for one in (self.value(x), column))
+            collation = comparison_collation(x, read)
+            value, column = (folded(one, collation) for one in (self.value(x), column))
             value, column = paired(value, column, x.affinity, given.affinity)
             values.append(value)
             columns.append(column)
@@ -174,14 +185,15 @@ class Expressions:
         if "null" in types:
             return NULL
         kind = "integer" if types == {"integer"} else "real"
-        if e.name == "/" and self._is_number_of_text(e):
-            raise UnsupportedError("the division of a text, whole or not as its digits are, outside SQLite")
         if e.name == "/":
-            return _divided(args, kind)
+            return divided(args)
         if e.name == "%":
-            return Core("modulo", tuple(integer(arg) for arg in args), kind)
+            word = "open" if kind == "real" and "real" not in map(number_kinds.of, args) else ""
+            return Core("modulo", tuple(integer(arg) for arg in args), kind, word)
         made = Core("negative" if len(args) == 1 else e.name, args, kind)
         constant = constant_integer(made)
+        if len(args) == 1 and constant is not None and abs(constant) <= MAX_INTEGER:
+            return Literal(constant)  # else of no more bits than it needs
         if constant is not None and not -MAX_INTEGER - 1 <= constant <= MAX_INTEGER:
             return replace(made, args=tuple(real(arg) for arg in args), type="real")
         if (
@@ -192,14 +204,6 @@ class Expressions:
             raise UnsupportedError("integers that overflow row by row outside SQLite")
         return made
 
-    def _is_number_of_text(self, e: Expression) -> bool:
-        """Whether it is integer or real row by row, because a text is computed with."""
-        if isinstance(e, Call) and e.name in ("+", "-", "*", "/"):
-            is_open = [self._is_number_of_text(arg) for arg in e.args]
-            parts = zip(e.args, is_open, strict=True)
-            return any(is_open) and all(known or self.value(arg).type != "real" for arg, known in parts)
-        return not isinstance(e, Literal) and self.value(e).type == "text"
-
     def _bits(self, e: Call) -> Expression:
         return Core(e.name, tuple(integer(self.value(arg)) for arg in e.args), "integer")
 
@@ -207,7 +211,8 @@ class Expressions:
         return Core("join_texts", tuple(text(self.value(arg)) for arg in e.args), "text")
 
     def _abs(self, e: Call) -> Expression:
-        arg = number(self.value(e.args[0]))
+        arg = self.value(e.args[0])
+        arg = real(arg) if arg.type == "text" else number(arg)
         return Core("abs", (arg,), arg.type)
 
     def _round(self, e: Call) -> Expression:
@@ -253,7 +258,7 @@ class Expressions:
         """Values of one type: numbers stay numbers, beside a text they are text, as in a column of both."""
         types = {value.type for value in values} - {"null"}
         if len(types) <= 1 or types <= set(NUMBERS):
-            return [real(v) if types == set(NUMBERS) and v.type == "integer" else v for v in values]
+            return [beside_reals(v) for v in values] if types == set(NUMBERS) else values
         if "blob" in types:
             raise UnsupportedError("blobs beside other values outside SQLite")
         return [text(value) for value in values]
@@ -263,15 +268,21 @@ class Expressions:
         return Core("coalesce", tuple(args), _type(args))
 
     def _nullif(self, e: Call) -> Expression:
-        this = self.value(e.args[0])
-        return Core("choose", (self.compare("=", *e.args), NULL, this), this.type)
+        """A function's arguments have no affinity: a number equals no text."""
+        this, other = map(self.value, e.args)
+        if this.type != other.type and not {this.type, other.type} <= set(NUMBERS):
+            return this
+        a, b = (folded(one, first_collation(e.args)) for one in (this, other))
+        return Core("choose", (compared("=", a, b, None, None), NULL, this), this.type)
 
     def _if(self, e: Call) -> Expression:
         return self._case(Case(((e.args[0], e.args[1]),), e.args[2]))
 
     def _extreme(self, e: Call) -> Expression:
-        args = self.unified([self.value(arg) for arg in e.args])
-        return Core("extreme", tuple(args), _type(args), e.name)
+        args = tuple(self.unified([self.value(arg) for arg in e.args]))
+        keys = tuple(folded(arg, first_collation(e.args)) for arg in args)
+        made = Core("extreme", args, _type(args), e.name)
+        return made if keys == args else as_choice(made, keys)
 
     def _case(self, e: Case) -> Expression:
         if e.operand is not None:
@@ -289,13 +300,7 @@ class Expressions:
         if e.to in ("integer", "real", "text"):
             return {"integer": integer, "real": real, "text": text}[e.to](this)
         if e.to == "numeric":
-            value = numeric(this)
-            # a real stays one, also where it is whole
-            return (
-                replace(value, affinity="numeric" if this.type == "text" else "real")
-                if isinstance(value, Core)
-                else value
-            )
+            return numeric(this)
         raise UnsupportedError("cast to blob outside SQLite")
 
     def _collate(self, e: Collate) -> Expression:
@@ -326,6 +331,8 @@ class Expressions:
         if e.name in ("arg_min", "arg_max") and isinstance(args[1], Literal):
             return TypedAggregation("any_value", args[:1], e.is_distinct, where, kind)
         keys = tuple(folded(arg, given.collation) for arg, given in zip(args, e.args, strict=True))
+        if e.name in ("arg_min", "arg_max"):
+            return TypedAggregation(e.name, (args[0], keys[1]), False, where, kind)
         if keys == args or not (e.is_distinct or e.name in ("min", "max")):
             return TypedAggregation(e.name, args, e.is_distinct, where, kind)
         if e.is_distinct and e.name == "count":
@@ -383,24 +390,6 @@ def _is_one_row(query: Relation) -> bool:
 
 def _type(values: list[Expression]) -> str:
     return next((value.type for value in values if value.type != "null"), "null")
-
-
-def _divided(args: tuple[Expression, ...], kind: str) -> Expression:
-    """Integers truncate, also those among the reals of a column with a numeric affinity."""
-    if kind == "integer":
-        return Core("divide_integers", args, kind)
-    divided = Core("divide_reals", args, kind)
-    if not all(arg.type == "integer" or may_be_whole(arg) for arg in args):
-        return divided
-    tests = tuple(is_whole(arg) for arg in args if arg.type == "real")
-    whole = Core("divide_integers", tuple(integer(arg) for arg in args), "integer")
-    test = tests[0] if len(tests) == 1 else Core("and", tests, "condition")
-    return Core("choose", (test, real(whole), divided), kind)
-
-
-def _held_affinity(given: Field, column: Column) -> str | None:
-    """The plan's, but for a real that was cast to numeric: that is no integer, whole or not."""
-    return "real" if column.affinity == "numeric" and given.affinity == "real" else column.affinity
 
 
 def _held_type(given: Field) -> str:

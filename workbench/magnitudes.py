@@ -18,6 +18,8 @@ _SAME = (
     "at_least_zero",
     "real_of_integer",
     "real_of_text",
+    "real",
+    "whole_part",
     "divide_integers",
     "wide",
     "signed",

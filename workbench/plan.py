@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from workbench import number_kinds
 from workbench.errors import PlanError
 from workbench.magnitudes import most
 from workbench.plan_columns import (
@@ -92,7 +93,16 @@ class Scan(Relation):
     def of(cls, table: Table, alias: str | None = None, has_rowid: bool = False) -> "Scan":
         alias = check_alias(alias or table.name.replace(".", "_"))
         columns = tuple(
-            Field(alias, column.name, column.kind, column.affinity, None, column.largest, column.times)
+            Field(
+                alias,
+                column.name,
+                column.kind,
+                column.affinity,
+                column.collation,
+                column.largest,
+                column.times,
+                column.numbers,
+            )
             for column in table.columns
         )
         return cls(table.name, alias, columns, has_rowid, table.never_null)
@@ -149,8 +159,12 @@ class Values(Relation):
     def fields(self) -> tuple[Field, ...]:
         columns = zip(self.names, zip(*self.rows, strict=True), strict=True) if self.names else ()
         return tuple(
-            Field(None, name, union_type([v.type for v in values]), largest=most(values)) for name, values in columns
-        )
+            Field(
+                None, name, union_type([v.type for v in values]), largest=most(values),
+                numbers=number_kinds.together([*map(number_kinds.of, values)]),
+            )
+            for name, values in columns
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -352,10 +366,14 @@ class SetOperation(Relation):
     @cached_property
     def fields(self) -> tuple[Field, ...]:
         pairs = zip(self.left.fields, self.right.fields, strict=True)
-        return tuple(
-            replace(one, type=union_type([one.type, other.type]), largest=most((one.column(), other.column())))
-            for one, other in pairs
-        )
+        return tuple(_united(one, other) for one, other in pairs)
+
+
+def _united(one: Field, other: Field) -> Field:
+    """The column that two make."""
+    both = (one.column(), other.column())
+    numbers = number_kinds.together([*map(number_kinds.of, both)])
+    return replace(one, type=union_type([one.type, other.type]), largest=most(both), numbers=numbers, reals=None)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from workbench import number_kinds
 from workbench.errors import PlanError
 from workbench.magnitudes import of
 from workbench.plan_expressions import Aggregation, Column, Expression, Over
@@ -11,7 +12,10 @@ from workbench.plan_expressions import Aggregation, Column, Expression, Over
 
 @dataclass(frozen=True)
 class Field:
-    """A column that an operator gives. alias: the table it is called by, or None. largest and times: as in schema.Column."""
+    """A column that an operator gives. alias: the table it is called by, or None. largest and times: as in schema.Column.
+
+    numbers: of a lowered column, one of number_kinds.KINDS. reals: of a lowered sum, the column that counts its reals.
+    """
 
     alias: str | None
     name: str
@@ -20,6 +24,8 @@ class Field:
     collation: str | None = None
     largest: float | None = field(default=None, compare=False, repr=False)
     times: str | None = field(default=None, compare=False, repr=False)
+    numbers: str | None = field(default=None, compare=False, repr=False)
+    reals: str | None = field(default=None, compare=False, repr=False)
 
     @property
     def text(self) -> str:
@@ -32,8 +38,9 @@ class Field:
     def column(self, is_outer: bool = False) -> Column:
         """An expression that reads this column."""
         return Column(
-            self.alias, self.name, self.type, self.affinity, self.collation, is_outer, self.largest, self.times
-        )
+            self.alias, self.name, self.type, self.affinity, self.collation, is_outer, self.largest, self.times,
+            self.numbers, self.reals,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -59,8 +66,9 @@ class Item:
     def field(self) -> Field:
         value = self.value
         return Field(
-            self.alias, self.name, value.type, value.affinity, value.collation, of(value), getattr(value, "times", None)
-        )
+            self.alias, self.name, value.type, value.affinity, value.collation, of(value), getattr(value, "times", None),
+            number_kinds.of(value), getattr(value, "reals", None) if isinstance(value, Aggregation | Over) else None,
+        )  # fmt: skip
 
 
 def find_field(given: Iterable[Field], alias: str | None, name: str) -> Field:
@@ -91,7 +99,7 @@ def renamed(given: Iterable[Field], alias: str, names: tuple[str, ...] = ()) -> 
             count += 1
             name = f"{base}:{count}"
         seen[name.lower()] = number
-        found.append(Field(alias, name, one.type, one.affinity, one.collation, one.largest, one.times))
+        found.append(Field(alias, name, one.type, one.affinity, one.collation, one.largest, one.times, one.numbers))
     return tuple(found)
 
 

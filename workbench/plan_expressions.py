@@ -32,6 +32,7 @@ class Expression:
     affinity: str | None = None
     collation: str | None = None  # None: no rule of its own, compares as binary
     largest: float | None = None  # a bound of the absolute value (magnitudes.py), None where none is known
+    numbers: str | None = None  # what SQLite says of its numbers (number_kinds.py), where a typed engine holds them
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Column(Expression):
     is_outer: bool = False
     largest: float | None = field(default=None, compare=False, repr=False)
     times: str | None = field(default=None, compare=False, repr=False)
+    numbers: str | None = field(default=None, compare=False, repr=False)
+    reals: str | None = field(default=None, compare=False, repr=False)
 
     @property
     def text(self) -> str:
@@ -91,6 +94,11 @@ class Call(Expression):
     def type(self) -> str:
         return SCALARS[self.name].result([arg.type for arg in self.args])
 
+    @property
+    def collation(self) -> str | None:
+        is_sign = self.name == "+" and len(self.args) == 1
+        return self.args[0].collation if is_sign else stated_collation(self)
+
 
 @dataclass(frozen=True)
 class Cast(Expression):
@@ -133,6 +141,10 @@ class Case(Expression):
     def type(self) -> str:
         results = [result.type for _, result in self.branches]
         return union_type([*results, self.otherwise.type if self.otherwise else "null"])
+
+    @property
+    def collation(self) -> str | None:
+        return stated_collation(self)
 
 
 @dataclass(frozen=True)
@@ -177,6 +189,10 @@ class Subquery(Expression):
     @property
     def largest(self) -> float | None:
         return self.query.fields[0].largest
+
+    @property
+    def numbers(self) -> str | None:
+        return self.query.fields[0].numbers
 
 
 @dataclass(frozen=True)
@@ -243,7 +259,7 @@ class Aggregation(Expression):
     @property
     def collation(self) -> str | None:
         is_bare = self.name in ("any_value", "arg_min", "arg_max")
-        return self.args[0].collation if is_bare else None
+        return self.args[0].collation if is_bare else stated_collation(self)
 
 
 @dataclass(frozen=True)
@@ -365,6 +381,30 @@ def is_constant(expression: Expression) -> bool:
         if is_own or isinstance(part, Subquery | InQuery | Exists) or getattr(part, "name", "") == "random":
             return False
     return True
+
+
+def stated_collation(expression: Expression) -> str | None:
+    """That of the first COLLATE in it, which rules what is computed from its value too."""
+    if isinstance(expression, Column | Literal):
+        return None
+    return next((part.collation for part in walk(expression) if isinstance(part, Collate)), None)
+
+
+def comparison_collation(one: Expression, other: Expression) -> str | None:
+    """That by which two sides compare (https://www.sqlite.org/datatype3.html, 7.1): a stated one, else a column's."""
+    return stated_collation(one) or stated_collation(other) or first_collation((one, other))
+
+
+def first_collation(args: tuple[Expression, ...]) -> str | None:
+    """That of the first which has one, as every column does: functions that compare their arguments go by it."""
+    return next((found for arg in args if (found := _own_collation(arg))), None)
+
+
+def _own_collation(value: Expression) -> str | None:
+    inner = value
+    while isinstance(inner, Cast) or (isinstance(inner, Call) and inner.name == "+" and len(inner.args) == 1):
+        inner = inner.value if isinstance(inner, Cast) else inner.args[0]
+    return value.collation or ("binary" if isinstance(inner, Column) else None)
 
 
 def rewrite(expression: Expression, change: Callable[[Expression], Expression | None]) -> Expression:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from workbench import paths
+from workbench.declared_collations import declared_collations
 from workbench.errors import BenchmarkError
 from workbench.records import clean_text, decode_leniently, kind_of, read_bytes
 
@@ -27,6 +28,7 @@ class Column:
 
     stored: the kind that holds all stored values (Schema.with_stored_kinds), None where nobody looked or nothing is stored.
     largest: the largest absolute value stored, of a text that of the number it begins with; None where nobody looked.
+    collation: as declared, in lower case; None for the binary one.
     times: of texts, "forms" where some are times that are not written YYYY-MM-DD HH:MM:SS.SSS or a part of it (Julian days, time
     zones), "days" where some days are past their month's end; else None.
     """
@@ -40,6 +42,7 @@ class Column:
     stored: str | None = None
     largest: float | None = None
     times: str | None = None
+    collation: str | None = None
 
     @property
     def kind(self) -> str:
@@ -50,6 +53,12 @@ class Column:
     def affinity(self) -> str:
         """SQLite's affinity of the declared type (datatype3.html, 3.1): integer, text, blob, real or numeric."""
         return affinity_of(self.type)
+
+    @property
+    def numbers(self) -> str | None:
+        """What SQLite stores in it where typed engines hold reals, one of number_kinds.KINDS."""
+        kinds = {"real": "real", "numeric": "whole", "integer": "whole"}
+        return kinds.get(self.affinity, "open") if self.kind == "real" else None
 
 
 def affinity_of(declared: str) -> str:
@@ -135,10 +144,12 @@ class Schema:
             with closing(open_read_only(path)) as connection:
                 names = [row[0] for row in connection.execute(_TABLES)]
                 columns, keys = connection.execute(_COLUMNS).fetchall(), connection.execute(_FOREIGN_KEYS).fetchall()
+                collated = connection.execute(_COLLATED).fetchall()
         except sqlite3.Error as fault:
             raise BenchmarkError(f"damaged SQLite database: {fault}", where=path) from fault
         tables = {name: [row[1:] for row in columns if row[0] == name] for name in names}
-        schema = cls(tuple(_sqlite_table(name, rows) for name, rows in tables.items()))
+        collations = {name: declared_collations(sql) for name, sql in collated}
+        schema = cls(tuple(_sqlite_table(name, rows, collations.get(name, {})) for name, rows in tables.items()))
         declared: dict[tuple[str, int], list[tuple]] = {}
         for table, number, target, column, target_column in keys:
             declared.setdefault((table, number), []).append((target, column, target_column))
@@ -232,6 +243,7 @@ _COLUMNS = (  # hidden = 1: a virtual table's argument columns; 2 and 3: generat
     'SELECT m.name, c.name, c.type, c."notnull", c.pk '
     f"{_USER_TABLES.format('JOIN pragma_table_xinfo(m.name) AS c')} AND c.hidden <> 1 ORDER BY m.rowid, c.cid"
 )
+_COLLATED = f"SELECT m.name, m.sql {_USER_TABLES.format('')} AND m.sql LIKE '%collate%'"
 _FOREIGN_KEYS = (  # SQLite numbers a table's keys from the last declared one
     'SELECT m.name, k.id, k."table", k."from", k."to" '
     f"{_USER_TABLES.format('JOIN pragma_foreign_key_list(m.name) AS k')} ORDER BY m.rowid, k.id DESC, k.seq"
@@ -319,13 +331,18 @@ def read_descriptions(files: list[Path]) -> dict[tuple[str, str], Column]:
     return notes
 
 
-def _sqlite_table(name: str, rows: list[tuple]) -> Table:
-    """rows: (column, declared type, notnull, place in the primary key or 0)."""
+def _sqlite_table(name: str, rows: list[tuple], collations: dict[str, str]) -> Table:
+    """rows: (column, declared type, notnull, place in the primary key or 0). collations: column -> what it is declared with."""
     key = tuple(column for _, column in sorted((place, column) for column, _, _, place in rows if place))
     # SQLite lets primary keys be NULL, save the one-column INTEGER one, which is the row's number
     is_rowid = len(key) == 1
     columns = tuple(
-        Column(column, kind or "", not (notnull or (is_rowid and place and (kind or "").upper() == "INTEGER")))
+        Column(
+            column,
+            kind or "",
+            not (notnull or (is_rowid and place and (kind or "").upper() == "INTEGER")),
+            collation=collations.get(column.lower()),
+        )
         for column, kind, notnull, place in rows
     )
     return Table(name, columns, key)

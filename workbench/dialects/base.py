@@ -152,7 +152,7 @@ class Dialect:
             return exp.HexString(this=constant.hex())
         if isinstance(constant, str):
             return exp.Literal.string(constant)
-        tree = exp.Literal.number(repr(abs(constant)) if constant != -(2**63) else str(2**63))
+        tree = exp.Literal.number(repr(abs(constant)))
         is_negative = constant < 0 or repr(constant).startswith("-")
         return exp.Neg(this=tree) if is_negative else tree
 

@@ -151,7 +151,7 @@ class ClickHouse(JoinedQueries):
         return self.call("match", [tree, exp.Literal.string(pattern)])
 
     def core_is_number(self, value: Core, names: Names) -> exp.Expr:
-        return self._matches(self.write(value.args[0], names), rf"^\s*{NUMBER}\s*$")
+        return self._matches(self.write(value.args[0], names), self.number_pattern(value))
 
     # numbers
 
@@ -424,7 +424,7 @@ def _before_lowering(start: Expression) -> Expression:
         return start
     if start.name == "choose" and start.args[0].args[0] == start.args[2]:
         return start.args[2]
-    size, place = start.args[0].args if start.name == "+" and isinstance(start.args[0], Core) else (None, None)
+    size, place = start.args[0].args if start.name == getattr(start.args[0], "name", "") == "+" else (None, None)
     is_from_end = isinstance(size, Core) and size.name == "char_length" and isinstance(place, Literal)
     return place if is_from_end else start
 

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from workbench.core_functions import Core
 from workbench.dialects.base import Dialect, Names
-from workbench.dialects.postgres import Postgres
+from workbench.dialects.postgres import Postgres, in_64_bits
 from workbench.dialects.typed import is_in_the_text
 from workbench.errors import UnsupportedError
 from workbench.plan import Join
@@ -38,6 +38,7 @@ class DuckDB(Postgres):
     keywords = frozenset(KEYWORDS.split())
     types: ClassVar = Postgres.types | {"real": "DOUBLE", "wide": "HUGEINT"}
     null_order = "last"
+    has_infinity = True
 
     def takes_full_join(self, node: Join) -> bool:
         return True
@@ -115,6 +116,7 @@ class DuckDB(Postgres):
         this, by = value.args
         if not isinstance(by, Literal) or not 0 <= (by.value or 0) < 63:
             return super().core_shift_left(value, names)
+        this, _ = in_64_bits(value).args
         return self.binary(exp.Mul, (this, Literal(2**by.value)), names)
 
     def core_trim(self, value: Core, names: Names) -> exp.Expr:

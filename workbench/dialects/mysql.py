@@ -22,7 +22,6 @@ from workbench.dialects.typed import NUMBER, TypedDialect, regex_of_glob
 from workbench.errors import UnsupportedError
 from workbench.lower_aggregates import with_ordered_texts, with_plain_keys, without_arg_extremes
 from workbench.lower_values import lower_bound, real
-from workbench.plan import Item, Project, SetOperation
 from workbench.plan_expressions import Aggregation, Column, Expression, Frame, Literal, Over, SortKey
 from workbench.select_rewrites import (
     drop_constant_keys,
@@ -71,6 +70,7 @@ class MySQL(MySQLTimes):
     }  # fmt: skip
     functions: ClassVar = TypedDialect.functions | {"any_value": "ANY_VALUE", "position": "LOCATE"}
     null_order = "small"
+    has_infinity = False
     has_values = False
     has_full_join = False
     has_null_order = False
@@ -175,9 +175,12 @@ class MySQL(MySQLTimes):
         size = replace(value, args=(Core("abs", (this,), "real"), digits))
         return self.call("CONCAT", [sign, self.cast(self._rounded(size, names), "text")])
 
+    def core_whole_part(self, value: Core, names: Names) -> exp.Expr:
+        return self.call("TRUNCATE", [self.write(value.args[0], names), exp.Literal.number(0)])
+
     def core_integer_of_real(self, value: Core, names: Names) -> exp.Expr:
         """The cast alone would round."""
-        return self.cast(self.call("TRUNCATE", [self.write(value.args[0], names), exp.Literal.number(0)]), "integer")
+        return self.cast(self.core_whole_part(value, names), "integer")
 
     def core_integer_of_text(self, value: Core, names: Names) -> exp.Expr:
         """The cast makes other integers of more than 18 digits."""
@@ -191,7 +194,7 @@ class MySQL(MySQLTimes):
         return self.cast(self.write(value.args[0], names), "real")
 
     def core_is_number(self, value: Core, names: Names) -> exp.Expr:
-        return self._matches(self.write(value.args[0], names), rf"^\s*{NUMBER}\s*$")
+        return self._matches(self.write(value.args[0], names), self.number_pattern(value))
 
     def core_number_of_text(self, value: Core, names: Names) -> exp.Expr:
         this = self.write(value.args[0], names)
@@ -372,15 +375,9 @@ class MySQL(MySQLTimes):
 
     # queries
 
-    def recursion(self, node: SetOperation) -> SetOperation:
-        """A recursive column is as wide as in the first part: texts and integers get the widest type there."""
-        left = node.left
-        start = left.items if isinstance(left, Project) else [Item.keep(one.column()) for one in left.fields]
-        items = [
-            Item(Core("wide", (item.value,), one.type), one.name, one.alias) if one.type in _WIDE else item
-            for item, one in zip(start, left.fields, strict=True)
-        ]
-        return replace(node, left=Project(left.input if isinstance(left, Project) else left, tuple(items)))
+    def with_room(self, value: Expression) -> Expression:
+        """Texts and integers get the widest type."""
+        return Core("wide", (value,), value.type) if value.type in _WIDE else value
 
     def core_wide(self, value: Core, names: Names) -> exp.Expr:
         return exp.Cast(this=self.write(value.args[0], names), to=exp.Var(this=_WIDE[value.type]))

@@ -5,11 +5,12 @@ SQLite's text of reals does; ROUND(numeric) is half away from zero; LOWER with c
 """
 
 import re
+from dataclasses import replace
 from typing import ClassVar
 
 from sqlglot import exp
 
-from workbench import magnitudes
+from workbench import magnitudes, number_kinds
 from workbench.core_functions import Core, TypedOver
 from workbench.dialects.base import Names, bracketed
 from workbench.dialects.typed import NUMBER, TIME, TIME_OF_DAY, TypedDialect, is_in_the_text, regex_of_glob
@@ -40,11 +41,25 @@ class Postgres(TypedDialect):
         "wide": "NUMERIC",
     }  # fmt: skip
     functions: ClassVar = TypedDialect.functions | {"string_agg": "STRING_AGG"}
+    has_infinity = False
 
     def write_literal(self, value: Literal, names: Names) -> exp.Expr:
         if isinstance(value.value, bytes):  # x'..' is a string of bits
             return self.call("DECODE", [exp.Literal.string(value.value.hex()), exp.Literal.string("hex")])
         return super().write_literal(value, names)
+
+    def _arithmetic(self, kind: type, value: Core, names: Names) -> exp.Expr:
+        is_narrow = number_kinds.fits_narrow(value.name, value.args)
+        return super()._arithmetic(kind, value if is_narrow else in_64_bits(value), names)
+
+    def core_long(self, value: Core, names: Names) -> exp.Expr:
+        return self.cast(self.write(value.args[0], names), "integer")
+
+    def _shift(self, kind: type, value: Core, names: Names) -> exp.Expr:
+        return super()._shift(kind, in_64_bits(value), names)
+
+    def with_room(self, value: Expression) -> Expression:
+        return Core("long", (value,), "integer") if number_kinds.of(value) == "narrow" else value
 
     def takes_full_join(self, node: Join) -> bool:
         """Only one by an equality of both sides."""
@@ -101,7 +116,7 @@ class Postgres(TypedDialect):
         return exp.RegexpLike(this=tree, expression=exp.Literal.string(pattern))
 
     def core_is_number(self, value: Core, names: Names) -> exp.Expr:
-        return self._matches(self._within(value.args[0], names, 4), rf"^\s*{NUMBER}\s*$")
+        return self._matches(self._within(value.args[0], names, 4), self.number_pattern(value))
 
     def core_number_of_text(self, value: Core, names: Names) -> exp.Expr:
         this = self.write(value.args[0], names)
@@ -286,6 +301,13 @@ class Postgres(TypedDialect):
 
     def write_arg_min(self, value: Aggregation, names: Names) -> exp.Expr:
         return self._at_extreme(value, names, False)
+
+
+def in_64_bits(value: Core) -> Core:
+    """Integers that are made of constants have 32 bits, and so has what is computed from them."""
+    if value.type != "integer" or any(number_kinds.of(arg) not in ("narrow", None) for arg in value.args):
+        return value
+    return replace(value, args=(Core("long", value.args[:1], "integer"), value.args[1]))
 
 
 def _is_integer_sum(value: Aggregation | TypedOver) -> bool:

@@ -3,6 +3,7 @@
 In: expressions that `lower.py` made. A dialect inherits this and overrides what its engine does otherwise.
 """
 
+import math
 import re
 from dataclasses import replace
 from typing import ClassVar
@@ -13,8 +14,9 @@ from workbench import magnitudes
 from workbench.core_functions import Core, TypedOver
 from workbench.dialects.base import BINARY, Dialect, Names, bracketed
 from workbench.errors import UnsupportedError
-from workbench.lower_values import real
+from workbench.lower_values import constant_real, real
 from workbench.magnitudes import EXACT_END
+from workbench.plan import Item, Project, SetOperation
 from workbench.plan_expressions import MAX_INTEGER, Aggregation, Column, Expression, InQuery, Literal, SortKey
 
 # regular expressions, which all engines read alike: an SQL number, times of text
@@ -25,6 +27,7 @@ TIME, TIME_OF_DAY = rf"^{_DAY}(?:[ T]{_CLOCK})?$", rf"^{_CLOCK}$"
 # parts of a date -> their start and length in its text
 _PLACES = {"%Y-%m-%d": (1, 10), "%Y-%m": (1, 7), "%m-%d": (6, 5), "%Y": (1, 4), "%m": (6, 2), "%d": (9, 2)}
 _SIGNED_ZERO = ("negative", "*", "divide_reals", "round", "choose")  # functions that give -0.0 too
+_OVERFLOWING = ("+", "-", "*", "divide_reals")
 _OF_64_BITS = ("modulo", "cut", "&", "|", "~", "<<", ">>")
 _WIDE_END = 2.0**126  # of integers of 128 bits
 
@@ -37,8 +40,10 @@ class TypedDialect(Dialect):
         "min": "MIN", "max": "MAX", "row_number": "ROW_NUMBER", "rank": "RANK", "dense_rank": "DENSE_RANK",
         "percent_rank": "PERCENT_RANK", "cume_dist": "CUME_DIST", "ntile": "NTILE", "lag": "LAG", "lead": "LEAD",
         "first_value": "FIRST_VALUE", "last_value": "LAST_VALUE", "nth_value": "NTH_VALUE", "coalesce": "COALESCE",
+        "whole_part": "TRUNC",
     }  # fmt: skip
 
+    has_infinity: ClassVar[bool] = True  # else reals that overflow are an error
     null_order: ClassVar[str] = "large"  # where NULLs are if nothing is said: large, small, or always last
 
     def order_by(self, tree: exp.Expr, key: SortKey) -> exp.Ordered:
@@ -64,10 +69,17 @@ class TypedDialect(Dialect):
         """An integer that overflowed is a real in SQLite; as an integer again, in 64 bits, it is another number."""
         if value.name in _OF_64_BITS and "wide" in self.types and any(map(may_be_wide, value.args)):
             raise UnsupportedError(f"{value.name} of integers that may overflow", where=self.name)
+        if not self.has_infinity and value.name in _OVERFLOWING and math.isinf(constant_real(value) or 0.0):
+            raise UnsupportedError("an infinite number", where=self.name)
         return super().write_core(value, names)
 
     def core_value(self, value: Core, names: Names) -> exp.Expr:
         return self.cast(self.write(value.args[0], names), "boolean")
+
+    def number_pattern(self, value: Core) -> str:
+        """What an is_number asks for."""
+        digits = r"[+-]?\d+" if value.word == "integer" else NUMBER
+        return rf"^\s*{digits}\s*$"
 
     def core_holds(self, value: Core, names: Names) -> exp.Expr:
         return self.binary(exp.NEQ, (value.args[0], Literal(0)), names)
@@ -201,7 +213,12 @@ class TypedDialect(Dialect):
         return self.cast(self.write(value.args[0], names), "text")
 
     def core_real_of_integer(self, value: Core, names: Names) -> exp.Expr:
+        if isinstance(value.args[0], Literal):
+            return self.write_literal(real(value.args[0]), names)
         return self.cast(self.write(value.args[0], names), "real")
+
+    def core_real(self, value: Core, names: Names) -> exp.Expr:
+        return self.write(value.args[0], names)
 
     def core_integer_of_real(self, value: Core, names: Names) -> exp.Expr:
         """Reals of more than 64 bits become the nearest integer that these hold."""
@@ -274,6 +291,23 @@ class TypedDialect(Dialect):
         for one in unknown[1:]:
             test = exp.Or(this=test, expression=one)
         return exp.Case(ifs=[exp.If(this=exp.Not(this=exp.Paren(this=test)), true=tree)])
+
+    def recursion(self, node: SetOperation) -> SetOperation:
+        """A recursive column is of the type that it has in the first part."""
+        left = node.left
+        start = left.items if isinstance(left, Project) else [Item.keep(one.column()) for one in left.fields]
+        values = [self.with_room(item.value) for item in start]
+        if all(value is item.value for value, item in zip(values, start, strict=True)):
+            return node
+        names = zip(values, left.fields, strict=True)
+        items = tuple(
+            Item.keep(v) if isinstance(v, Column) and v.name == f.name else Item(v, f.name, f.alias) for v, f in names
+        )
+        return replace(node, left=Project(left.input if isinstance(left, Project) else left, items))
+
+    def with_room(self, value: Expression) -> Expression:
+        """A value where recursion begins, in a type that holds what it grows to."""
+        return value
 
     def write_typedover(self, value: TypedOver, names: Names) -> exp.Expr:
         if value.name != "total":
