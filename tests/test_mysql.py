@@ -522,7 +522,7 @@ def test_kills_leave_nothing_and_what_was_published_is_found_again(own):
 
 
 def test_a_step_that_cannot_be_killed_ends_with_its_server(own, monkeypatch):
-    monkeypatch.setattr(mysql, "UNKILLABLE", 0.5)
+    monkeypatch.setattr(mysql.server, "UNKILLABLE", 0.5)
     fetch(own, own.create("wb_x"), "CREATE TABLE t (a INT)")
     own.publish("wb_x__loading", "wb_x")
     family = processes(mysql_server.folder())

@@ -42,6 +42,7 @@ SURROUNDINGS = (
     "configuration",
     "unknown variable",
 )
+UNKILLABLE = 10.0  # seconds that a statement may go on after its connection was told to end
 KILLED = keeper.ended(-signal.SIGKILL)  # by somebody, or for want of memory
 
 _keepers: list[subprocess.Popen] = []  # those this process has started: its children until they end

@@ -69,6 +69,9 @@ class Worker:
     def pid(self) -> int:
         return self._process.pid
 
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
     def send(self, value: object) -> None:
         data = marshal.dumps(value)
         try:
