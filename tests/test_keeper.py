@@ -120,6 +120,34 @@ def test_nothing_is_left_after_a_kill_and_the_data_are_found_again(backend, fold
     assert backend.has("kept")
 
 
+@pytest.mark.parametrize("text", ["", '{"keeper": 1, "ser', "[]", "7", '{"keeper": 1}', "\0" * 60])
+def test_a_keepers_word_that_is_not_whole_is_no_server(backend, folder, text):
+    """As a loss of power may leave it."""
+    family = processes(folder)
+    os.kill(family[0].pid, signal.SIGKILL)
+    assert all_end(family, 10)
+    backend.stop()
+    (folder / "keeper.json").write_text(text)
+    assert backend.is_running() is False
+    backend.start()
+    assert backend.version() and backend.is_running()
+
+
+def test_a_server_of_whom_no_word_is_left_is_found_and_ended(backend, folder):
+    family = processes(folder)
+    backend.stop()
+    assert all_end(family, 10)
+    recipe = postgres.recipe()
+    sockets = Path(tempfile.mkdtemp(prefix="workbench-"))
+    server._give(sockets)
+    command = recipe.serve(server._binaries(recipe, server._home(recipe)), server._home(recipe) / "data", sockets)
+    forgotten = psutil.Popen(command, cwd="/", **server._as_server_user())
+    (folder / "keeper.json").write_text("")
+    backend.start()
+    assert backend.version() and forgotten.wait(5) < 0
+    shutil.rmtree(sockets)
+
+
 def test_a_user_killed_as_the_server_comes_up_leaves_nothing(folder):
     assert not server.is_running(folder) or all_end(processes(folder), 6)
     killed = client(WORKBENCH_KILL_POINT="server-up")
