@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from processes import all_end
 
-from workbench.backends import postgres, server
+from workbench.backends import Limits, postgres, server
 from workbench.backends.postgres import PostgresBackend
 from workbench.errors import EngineError
 
@@ -146,6 +146,24 @@ def test_a_server_of_whom_no_word_is_left_is_found_and_ended(backend, folder):
     backend.start()
     assert backend.version() and forgotten.wait(5) < 0
     shutil.rmtree(sockets)
+
+
+def test_a_planner_that_does_not_end_is_killed(backend, folder, monkeypatch):
+    """The last resort, with the gate left out: PostgreSQL's planner does not look whether it is to end."""
+    monkeypatch.setattr(server, "UNKILLABLE", 0.5)
+    if not backend.has("kept"):
+        backend.publish(backend.create("kept"), "kept")
+    chain = "".join(f", c{i} AS (SELECT * FROM c{i - 1})" for i in range(1, 2000))
+    session = backend.session()
+    execution = session.run("kept", f"WITH c0 AS (SELECT 1 AS a){chain} SELECT * FROM c1999", Limits(seconds=0.5))
+    assert execution.status == "timeout"
+    running = "SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND usename = %s"
+    deadline = time.monotonic() + 10
+    while backend._ask(running, (postgres.READER,)):
+        assert time.monotonic() < deadline, "it still runs"
+        time.sleep(0.1)
+    assert session.run("kept", "SELECT 7", Limits()).table.rows() == [(7,)]
+    session.close()
 
 
 def test_a_user_killed_as_the_server_comes_up_leaves_nothing(folder):

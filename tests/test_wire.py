@@ -13,6 +13,7 @@ from workbench.backends import BACKENDS, Limits, get_backend
 from workbench.backends.wire import (
     CONTAINER,
     DEEPEST,
+    LONGEST_MESSAGE,
     PLACE,
     TOO_DEEP,
     UnfitValue,
@@ -180,6 +181,13 @@ def test_what_an_exception_means(error, status, message):
     with pytest.raises(UnfitValue) as caught:
         take_over(read, 1)
     assert (caught.value.status, str(caught.value)) == (status, message)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "postgres"])
+def test_an_error_that_quotes_a_long_value_has_a_message_of_bounded_length(sessions, engine):
+    session, database = sessions(engine)
+    execution = session.run(database, "SELECT CAST(repeat('a', 1000000) AS INTEGER)", LIMITS)
+    assert execution.status == "type_error" and 1000 < len(execution.message) <= LONGEST_MESSAGE
 
 
 def test_every_engine_has_cases():

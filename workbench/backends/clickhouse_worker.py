@@ -138,7 +138,7 @@ def answer(root, name, sql, seconds, row_limit, byte_limit, memory, settings) ->
 
 
 def words(error: Exception) -> str:
-    return PREFIX.sub("", SUFFIX.sub("", str(error)))
+    return PREFIX.sub("", SUFFIX.sub("", str(error)[: wire.LONGEST_MESSAGE]))
 
 
 def main() -> None:

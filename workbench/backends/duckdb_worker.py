@@ -106,7 +106,7 @@ def answer(path: str, sql: str, seconds: float, row_limit: int, byte_limit: int,
             started = time.perf_counter()
         return None, None, columns, spent + time.perf_counter() - started
     except (duckdb.Error, UnicodeEncodeError) as error:  # a lone surrogate
-        words = str(error).partition("\n\nLINE ")[0]
+        words = str(error)[: wire.LONGEST_MESSAGE].partition("\n\nLINE ")[0]
         return type(error).__name__, words, None, None
     except Exception as error:  # noqa: BLE001 of values that Python has no place for
         found = wire.unfit(error)

@@ -22,7 +22,7 @@ from psycopg.pq import DiagnosticField, ExecStatus, PGresult, TransactionStatus
 from psycopg.types import datetime as psycopg_datetime
 
 from workbench.backends.base import Execution, Limits, Session, without_paths
-from workbench.backends.wire import CONTAINER, PLACE, UnfitValue, size, take_over
+from workbench.backends.wire import CONTAINER, LONGEST_MESSAGE, PLACE, UnfitValue, size, take_over
 from workbench.errors import EngineError
 from workbench.result_table import ResultTable
 
@@ -328,7 +328,8 @@ def _failure(result: PGresult) -> _Failed:
     if result.status != ExecStatus.FATAL_ERROR:
         return _Failed("syntax_error" if result.status == ExecStatus.EMPTY_QUERY else "refused", "not a query")
     state = (result.error_field(DiagnosticField.SQLSTATE) or b"").decode()
-    message = (result.error_field(DiagnosticField.MESSAGE_PRIMARY) or result.error_message).decode(errors="replace")
+    words = result.error_field(DiagnosticField.MESSAGE_PRIMARY) or result.error_message
+    message = words[: 4 * LONGEST_MESSAGE].decode(errors="replace")
     return _Failed(status_of(state, message), message)
 
 

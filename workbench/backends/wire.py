@@ -18,6 +18,7 @@ UNFIT = ("too_large", "runtime_error", "refused")  # what a result can be, its v
 TOO_DEEP = f"a value is nested more than {DEEPEST} deep"
 CONTAINER, PLACE = 64, 8  # bytes that a list or dict takes, and each item in it
 LONG = 2**63
+LONGEST_MESSAGE = 5_000  # characters of an engine's words, which may quote a value of any length
 PLAIN = {int, float, str, bytes, bool, type(None)}
 # kind: (letter, content of a value, value of a content)
 KINDS = {
