@@ -89,7 +89,8 @@ def engines(action: str, names: tuple[str, ...], is_json: bool) -> None:
     print_table(found, is_json)
     for reason in failed.values():
         click.echo(f"workbench: {reason}", err=True)
-    if failed or found["problem"].is_not_null().any():
+    listed = found if chosen else found.drop_nulls("found")  # what nobody has asked for may be absent
+    if failed or listed["problem"].is_not_null().any():
         sys.exit(1)
 
 
