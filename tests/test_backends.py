@@ -25,6 +25,7 @@ from workbench.backends import BACKENDS, STATUSES, Limits, get_backend, postgres
 from workbench.backends.base import without_paths
 from workbench.backends.worker import STARTS, Worker, begin
 from workbench.errors import BenchmarkError, EngineError
+from workbench.migrate import ensure_database
 
 LIMITS = Limits(seconds=20, rows=10_000, bytes=2**20)
 QUICK = replace(LIMITS, seconds=1)
@@ -226,7 +227,7 @@ def test_a_missing_file_is_no_outcome_of_the_statement(engines, tmp_path):
         engines["sqlite"][1].run(str(tmp_path / "nowhere.sqlite"), "SELECT 1", LIMITS)
 
 
-def sqlite_worker(session) -> psutil.Process:
+def worker_process(session) -> psutil.Process:
     return psutil.Process(session._worker.pid)
 
 
@@ -235,7 +236,7 @@ def test_a_kill_from_outside_is_a_crash_and_the_session_goes_on(engines, engine)
     backend, session, database = engines[engine]
     session.run(database, "SELECT 1", LIMITS)
     if engine == "sqlite":
-        victim = sqlite_worker(session).pid
+        victim = worker_process(session).pid
     else:
         victim = int(backend._ask("SELECT pg_postmaster_start_time(), pg_backend_pid()")[0][1])
         victim = psutil.Process(victim).ppid()
@@ -244,6 +245,27 @@ def test_a_kill_from_outside_is_a_crash_and_the_session_goes_on(engines, engine)
     assert execution.status == "crashed" and execution.seconds < 30
     assert session.run(database, "SELECT count(*) FROM t", LIMITS).table.rows() == [(100,)]
     assert not psutil.pid_exists(victim) or psutil.Process(victim).status() == psutil.STATUS_ZOMBIE
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb", "clickhouse"])
+def test_a_worker_killed_while_it_has_nothing_to_do_costs_no_statement(engine, tmp_path):
+    backend = get_backend(engine)
+    if backend.find() is None:
+        pytest.skip(f"{engine} is not installed")
+    backend.start()
+    path = tmp_path / "idle.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 7 AS a")
+    connection.close()
+    database, session = ensure_database(backend, path, "idle"), backend.session()
+    for _ in range(2):
+        execution = session.run(database, "SELECT a FROM t", LIMITS)
+        assert execution.status == "ok" and execution.table.rows() == [(7,)], execution
+        victim = worker_process(session)
+        victim.kill()
+        assert all_end([victim], 5)
+    session.close()
+    backend.stop()
 
 
 KILLS_ITSELF = """

@@ -422,9 +422,18 @@ def test_engines_that_cannot_be_started_are_said_and_spare_the_others(monkeypatc
     assert "duckdb" in done.stdout
 
 
+def test_an_engine_that_is_absent_is_a_fault_where_it_was_named(monkeypatch):
+    monkeypatch.setattr("workbench.backends.duckdb.DuckDBBackend.find", lambda _: None)
+    monkeypatch.setattr("workbench.engines.NAMES", ("sqlite", "duckdb"))
+    assert "pip install duckdb" in (done := workbench("engines")).output and done.exit_code == 0
+    assert workbench("engines", "status", "duckdb").exit_code == 1
+
+
 def test_engines_are_listed_with_what_is_wrong(monkeypatch):
     monkeypatch.setenv("WORKBENCH_POSTGRES_DSN", "postgresql://u:s3cret@127.0.0.1:1/x")
     done = workbench("engines", "--json")
+    assert done.exit_code == 1
+    assert workbench("engines", "status", "sqlite", "duckdb").exit_code == 0
     rows = {row["engine"]: row for row in json.loads(done.output)}
     assert rows["sqlite"]["version"] and rows["sqlite"]["problem"] is None
     assert rows["postgres"]["version"] is None and rows["postgres"]["problem"] and "s3cret" not in done.output

@@ -119,6 +119,25 @@ def test_a_server_whose_data_do_not_fit_says_so_and_leaves_nothing(engine, small
     assert shutil.disk_usage(cache).used < 2**20
 
 
+@pytest.mark.parametrize("remains", ["nothing", "the copy"])
+def test_a_report_that_cannot_be_written_is_a_full_disk_too(
+    benchmark_folder, small_disk, tmp_path, monkeypatch, remains
+):
+    """The engine's own files have room here, what is said about the copy has none."""
+    monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path))
+    benchmark, reports = read_benchmark(benchmark_folder), paths.cache_dir("copies") / "duckdb"
+    if remains == "the copy":
+        migrate.prepare(benchmark, ["duckdb"], ["tiny"])
+        shutil.rmtree(reports)
+    reports.symlink_to(small_disk(1))
+    fill(reports, 0)
+    done = migrate.prepare(benchmark, ["duckdb", "sqlite"], ["tiny"])
+    assert done.unavailable == {} and list(done.failed) == [("duckdb", "tiny")]
+    assert done.failed["duckdb", "tiny"].startswith("duckdb, database tiny: the disk is full")
+    (reports / "filler").unlink()
+    assert migrate.prepare(benchmark, ["duckdb"], ["tiny"]).failed == {}
+
+
 def imported(folder: Path, names: list[str]) -> None:
     """A run r for each of some models, whose predictions are right."""
     benchmark = read_benchmark(folder)

@@ -67,6 +67,10 @@ OF_ONE_ENGINE = [
     ("postgres", "SELECT * FROM json_to_record('{}') AS (a int), generate_series(1, 2) g(x)", None, ""),
     ("postgres", "SELECT $$ ; DROP TABLE t $$, $a$ pg_sleep(1) $a$", None, ""),
     ("postgres", "SELECT int4pl(1, 2)", "refused", "int4pl"),
+    ("postgres", "SELECT f.pg_sleep FROM abs(20::float8) AS f", "refused", "pg_sleep"),
+    ("postgres", 'SELECT f . /* */ "pg_sleep" FROM abs(20::float8) f', "refused", "pg_sleep"),
+    ("postgres", "SELECT t.current_setting FROM (SELECT 'x') AS t(n)", "refused", "current_setting"),
+    ("postgres", "SELECT t.date_out, t.has_pets, t.charge, t.lo_orderdate, t.pg_rating, t.system FROM t", None, ""),
     ("mysql", "SELECT \"a\" 'b', @a, @@version, 1--1 FROM t USE INDEX (a) WHERE b MEMBER OF('[1]')", None, ""),
     ("mysql", "WITH c(x) AS (SELECT 1) SELECT * FROM c, (SELECT 1) d(x), t PARTITION (p0)", None, ""),
     ("mysql", "SELECT GROUP_CONCAT(a ORDER BY b SEPARATOR ';'), DATE_ADD(a, INTERVAL (1) DAY) FROM t", None, ""),
@@ -79,8 +83,14 @@ OF_ONE_ENGINE = [
     ("clickhouse", "SELECT sumIf(a, b), uniqExactOrNull(a), quantile(0.5)(a), a::Nullable(Int32) FROM t", None, ""),
     ("clickhouse", "SELECT arrayMap(x -> x + 1, [1]), x'41' FROM t FINAL LIMIT 1 BY a", None, ""),
     ("clickhouse", "SELECT 1 UNION SELECT 2", None, ""),
+    ("clickhouse", 'SELECT `a\\\\b`, "c\\\\" FROM `t\\\\u`', None, ""),
+    ("clickhouse", "SELECT `a\\\\\\x41`", "refused", "hides"),
+    ("clickhouse", "SELECT `fil\\x65`('/etc/passwd')", "refused", "hides"),
     ("duckdb", "FROM t SELECT * EXCLUDE (a)", None, ""),
     ("duckdb", "SELECT list_transform([1], lambda x: x + 1), 'a'.upper() FROM range(3) r(x)", None, ""),
+    ("duckdb", 'SELECT * FROM "a/b", "?", "a*b", "[x]", "a.b"', None, ""),
+    ("duckdb", 'SELECT * FROM "a.CSV?x"', "refused", "file"),
+    ("duckdb", "SELECT * FROM 'http://127.0.0.1:9/x'", "refused", "file"),
     ("duckdb", "SELECT trim(both 'a/b.csv' FROM 'abc')", None, ""),
 ]
 # A function that no engine has: the engine says so, or the gate where running it could be another's.
@@ -93,6 +103,13 @@ OWN_PIECES = {
     "mysql": ["#", "!", "@", "N", "_utf8", "\v", "\x01", "\xa0", "*", "-", "{", "}"],
     "clickhouse": ["# ", "#!", "$$", "$a$", "\v", "\xa0", "\u2028", "@@", "x", "[", "]", "a$"],
     "duckdb": ["$$", "$a$", "E", "x", "\v", "\xa0", "\u2003", "\ufeff", "[", "]", "#1"],
+}
+# How many statements of the reader run beside this one.
+RUNNING = {
+    "postgres": "SELECT count(*) FROM pg_stat_activity WHERE usename = current_user AND state = 'active'"
+    " AND pid <> pg_backend_pid()",
+    "mysql": "SELECT count(*) FROM information_schema.processlist WHERE command NOT IN ('Sleep', 'Daemon')"
+    " AND id <> connection_id()",
 }
 ASCII_SPACES = ("sqlite", "postgres", "mysql")
 TRIES = {"sqlite": 8000, "postgres": 4000, "mysql": 3000, "clickhouse": 600, "duckdb": 2000}
@@ -159,6 +176,48 @@ def test_no_statement_takes_the_gate_much_time(part):
             started = time.process_time()
             examine("SELECT " + part * min(count, 190_000 // len(part)), dialect)
             assert time.process_time() - started < 2, (dialect, count)
+
+
+LONG = {
+    "chain of WITH": lambda n: (
+        "WITH c0 AS (SELECT * FROM t)"
+        + "".join(f", c{i} AS (SELECT * FROM c{i - 1})" for i in range(1, n - 1))
+        + f" SELECT * FROM c{n - 2}"
+    ),
+    "chain of TABLE": lambda n: (
+        "WITH c0 AS (TABLE t)" + "".join(f", c{i} AS (TABLE c{i - 1})" for i in range(1, n - 1)) + f" TABLE c{n - 2}"
+    ),
+    "union": lambda n: " UNION ALL ".join(["SELECT a FROM t"] * n),
+    "joins": lambda n: "SELECT 1 FROM t t0" + "".join(f" JOIN t t{i} ON t{i}.a = t0.a" for i in range(1, 4 * n)),
+    "order": lambda n: "SELECT a FROM t ORDER BY " + ", ".join(f"a + {i}" for i in range(12 * n)),
+}
+
+
+@pytest.mark.parametrize("form", LONG)
+def test_what_a_servers_planner_would_not_end_with_is_refused_there(form):
+    for dialect in DIALECTS:
+        assert (examine(LONG[form](190), dialect) or ("",))[0] != "refused", dialect
+    for dialect in ("postgres", "mysql"):
+        verdict = examine(LONG[form](900), dialect)
+        assert verdict[0] == "refused" and "more than" in verdict[1]
+
+
+@pytest.mark.parametrize("engine", ["postgres", "mysql"])
+def test_the_longest_a_server_is_given_ends_with_its_time(sessions, engine):
+    """Nothing of it is left running a second after the answer. Tried thrice: another program may have the processors."""
+    session, database = sessions(engine)
+    other = get_backend(engine)
+    other.start()
+    watcher = other.session()
+    for form in LONG.values():
+        for _ in range(3):
+            session.run(database, form(190), Limits(seconds=1))
+            time.sleep(1)
+            if is_quiet := watcher.run(database, RUNNING[engine], Limits()).table.rows() == [(0,)]:
+                break
+        assert is_quiet
+    watcher.close()
+    other.stop()
 
 
 def test_comments_and_the_insides_of_quotes_are_kept_from_the_parser():

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from processes import all_end
 
-from workbench.backends import postgres, server
+from workbench.backends import Limits, postgres, server
 from workbench.backends.postgres import PostgresBackend
 from workbench.errors import EngineError
 
@@ -118,6 +118,52 @@ def test_nothing_is_left_after_a_kill_and_the_data_are_found_again(backend, fold
     backend.stop()
     backend.start()
     assert backend.has("kept")
+
+
+@pytest.mark.parametrize("text", ["", '{"keeper": 1, "ser', "[]", "7", '{"keeper": 1}', "\0" * 60])
+def test_a_keepers_word_that_is_not_whole_is_no_server(backend, folder, text):
+    """As a loss of power may leave it."""
+    family = processes(folder)
+    os.kill(family[0].pid, signal.SIGKILL)
+    assert all_end(family, 10)
+    backend.stop()
+    (folder / "keeper.json").write_text(text)
+    assert backend.is_running() is False
+    backend.start()
+    assert backend.version() and backend.is_running()
+
+
+def test_a_server_of_whom_no_word_is_left_is_found_and_ended(backend, folder):
+    family = processes(folder)
+    backend.stop()
+    assert all_end(family, 10)
+    recipe = postgres.recipe()
+    sockets = Path(tempfile.mkdtemp(prefix="workbench-"))
+    server._give(sockets)
+    command = recipe.serve(server._binaries(recipe, server._home(recipe)), server._home(recipe) / "data", sockets)
+    forgotten = psutil.Popen(command, cwd="/", **server._as_server_user())
+    (folder / "keeper.json").write_text("")
+    backend.start()
+    assert backend.version() and forgotten.wait(5) < 0
+    shutil.rmtree(sockets)
+
+
+def test_a_planner_that_does_not_end_is_killed(backend, folder, monkeypatch):
+    """The last resort, with the gate left out: PostgreSQL's planner does not look whether it is to end."""
+    monkeypatch.setattr(server, "UNKILLABLE", 0.5)
+    if not backend.has("kept"):
+        backend.publish(backend.create("kept"), "kept")
+    chain = "".join(f", c{i} AS (SELECT * FROM c{i - 1})" for i in range(1, 2000))
+    session = backend.session()
+    execution = session.run("kept", f"WITH c0 AS (SELECT 1 AS a){chain} SELECT * FROM c1999", Limits(seconds=0.5))
+    assert execution.status == "timeout"
+    running = "SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND usename = %s"
+    deadline = time.monotonic() + 10
+    while backend._ask(running, (postgres.READER,)):
+        assert time.monotonic() < deadline, "it still runs"
+        time.sleep(0.1)
+    assert session.run("kept", "SELECT 7", Limits()).table.rows() == [(7,)]
+    session.close()
 
 
 def test_a_user_killed_as_the_server_comes_up_leaves_nothing(folder):

@@ -86,11 +86,15 @@ MORE = [
     ),
     Trap("names with what MySQL lacks", '("\U0001f600" INT, "a " INT, "a" INT)', [(1, 2, 3)], ["bigint"] * 3,
          notes=("is named '_' there", "is named 'a_"), name="spaced  "),
+    Trap("names that end in white space", '("a\t" INT, "a\n " INT, "a\vb\r" INT)', [(1, 2, 3)], ["bigint"] * 3,
+         notes=("is named 'a' there", "is named 'a_", "is named 'a\\x0bb' there"), name="spaced\t\f"),
     Trap("a name too long for a file", "(a INT)", [(1,)], ["bigint"], name="é" * 60, notes=(f"is named '{'é' * 50}'",)),
     Trap("blob key", "(a BLOB PRIMARY KEY)", [(b"\0",), (b"\0\0",)], ["varbinary(3072)"]),
     Trap("key with case, spaces and accents", "(a TEXT PRIMARY KEY)", [("a",), ("A",), ("a ",), ("á",), ("",)],
          ["varchar(768)"]),
     Trap("many texts", "(" + ", ".join(f"c{n} TEXT" for n in range(150)) + ")", [("é" * 5000,) * 150], ["text"] * 150),
+    Trap("more texts than a row may promise", "(" + ", ".join(f"c{n} TEXT" for n in range(350)) + ")",
+         [("é" * 300,) * 350, ("",) * 350, (None,) * 350], ["text"] * 350),
     Trap("more short texts than a row holds", "(" + ", ".join(f"c{n} TEXT" for n in range(190)) + ")", [("é" * 99,) * 190],
          ["varchar(255)"] * 56 + ["text"] * 134),
     Trap("texts of each length", "(a TEXT, b TEXT, c TEXT)", [("é" * 255, "é" * 256, "é" * 16_001)],
@@ -275,17 +279,22 @@ def test_real_databases_are_copied_exactly(backend, shared):
 
 
 BROKEN = {
-    "more columns than the engine has": ("(" + ", ".join(f"c{n}" for n in range(1100)) + ")", "Too many columns"),
-    "rows wider than a page": ("(" + ", ".join(f"c{n} TEXT" for n in range(500)) + ")", "Row size too large"),
+    "more columns than the engine has": (1100, None, "Too many columns"),
+    "rows wider than a page": (500, "z" * 300, "Row size too large"),
 }
 
 
-@pytest.mark.parametrize(("columns", "message"), BROKEN.values(), ids=BROKEN)
-def test_what_mysql_cannot_hold_is_one_clear_line(backend, tmp_path, columns, message):
-    path = build(tmp_path / "wide.sqlite", f"CREATE TABLE t {columns}")
+@pytest.mark.parametrize(("columns", "value", "message"), BROKEN.values(), ids=BROKEN)
+def test_what_mysql_cannot_hold_is_one_clear_line_that_names_the_table(backend, tmp_path, columns, value, message):
+    path = build(
+        tmp_path / "wide.sqlite",
+        f"CREATE TABLE t ({', '.join(f'c{n} TEXT' for n in range(columns))})",
+        (f"INSERT INTO t VALUES ({', '.join('?' * columns)})", [(value,) * columns]),
+    )
     with pytest.raises(MigrationError) as caught:
         migrate.ensure_database(backend, path, "wide")
     assert message in str(caught.value) and str(path) in str(caught.value) and "\n" not in str(caught.value)
+    assert 'table "t"' in str(caught.value)
     assert loading(backend) == []
 
 
@@ -522,7 +531,7 @@ def test_kills_leave_nothing_and_what_was_published_is_found_again(own):
 
 
 def test_a_step_that_cannot_be_killed_ends_with_its_server(own, monkeypatch):
-    monkeypatch.setattr(mysql, "UNKILLABLE", 0.5)
+    monkeypatch.setattr(mysql.server, "UNKILLABLE", 0.5)
     fetch(own, own.create("wb_x"), "CREATE TABLE t (a INT)")
     own.publish("wb_x__loading", "wb_x")
     family = processes(mysql_server.folder())
@@ -681,8 +690,10 @@ def test_without_apt_there_is_one_clear_line(tmp_path, monkeypatch, capsys):
         ("a\U0001f600b", "a_b", "a_b"),
         ("é" * 70, "é" * 64, "é" * 50),
         (" ", "", ""),
+        ("a\tb \t\n\v\f\r", "a\tb", "a\tb"),
+        ("a\u00a0", "a\u00a0", "a\u00a0"),
     ],
-    ids=["as it is", "spaces", "beyond the basic plane", "long", "only a space"],
+    ids=["as it is", "spaces", "beyond the basic plane", "long", "only a space", "white space", "no white space to it"],
 )
 def test_names(name, column, table):
     assert (mysql_load.cut(name, 64), mysql_load.cut_table(name, 64)) == (column, table)

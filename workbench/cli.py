@@ -85,10 +85,12 @@ def engines(action: str, names: tuple[str, ...], is_json: bool) -> None:
         print_table(stop_engines(chosen), is_json)
         return
     failed = start_engines(chosen) if action == "start" else {}
-    print_table(engine_status([name for name in chosen or NAMES if name not in failed]), is_json)
+    found = engine_status([name for name in chosen or NAMES if name not in failed])
+    print_table(found, is_json)
     for reason in failed.values():
         click.echo(f"workbench: {reason}", err=True)
-    if failed:
+    listed = found if chosen else found.drop_nulls("found")  # what nobody has asked for may be absent
+    if failed or listed["problem"].is_not_null().any():
         sys.exit(1)
 
 

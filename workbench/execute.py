@@ -32,7 +32,7 @@ from workbench.sqlite_source import database_hash
 
 __all__ = ["Executor", "Statement", "check_select"]
 
-FORMAT = 1  # raise when sessions would give other values for the same statement
+FORMAT = 2  # raise when sessions would give other values for the same statement
 NOT_STORED = ("timeout", "crashed")
 IN_FLIGHT = 64  # different statements taken from the input and not yet answered
 DESCRIPTION = b"workbench.execution"  # schema metadata of a stored result

@@ -142,11 +142,16 @@ def tokenize(sql: str, dialect: str) -> list[Token] | None:
                 tokens.append(Token("string", sql[start:position], start))
         elif kind == "lone" and text in QUOTES[dialect]:
             return None
-        elif (kind == "odd" and is_odd) or (kind == "name" and "\\" in text and dialect == "clickhouse"):
+        elif (kind == "odd" and is_odd) or (kind == "name" and dialect == "clickhouse" and _is_escaped(text)):
             tokens.append(Token("trick", text, start))
         elif kind not in ("space", "odd"):
             tokens.append(Token("other" if kind == "lone" else kind, text, start))
     return tokens
+
+
+def _is_escaped(name: str) -> bool:
+    """Whether a quoted name is spelled otherwise than it reads: a backslash may stand for no more than itself."""
+    return "\\" in name.replace("\\\\", "")
 
 
 def _end_of_comment(sql: str, position: int, dialect: str) -> int | None:

@@ -17,9 +17,9 @@ NESTING = {"(": 1, "[": 1, "CASE": 1, ")": -1, "]": -1, "END": -1}
 LONG_LIST = 100  # constants one after the other; sqlglot does not get to see more
 MOVES = 20  # of sqlglot's parser for each token: real statements take 1, `STRUCT(STRUCT(` and so on 2 ** depth
 WALLED = ("sqlite", "postgres", "mysql", "duckdb")  # what sqlglot cannot read is left to these engines
-# Table names that DuckDB takes for files.
+# Table names that DuckDB takes for files, whether quoted or not: by their ending alone where it may not reach outside.
 FILE_NAME = re.compile(
-    r"[/\\*?\[]|\.(csv|tsv|txt|jsonl?|ndjson|geojson|parquet|arrow|db|duckdb|sqlite|xlsx|gz|zst)$", re.IGNORECASE
+    r"://|\.(csv|tsv|txt|jsonl?|ndjson|geojson|parquet|arrow|db|duckdb|sqlite|xlsx|gz|zst)(\?|$)", re.IGNORECASE
 )
 READS = (exp.Select, exp.SetOperation, exp.Values, exp.Subquery, exp.Table)
 # Parts of a tree that write, lock or command.
@@ -46,7 +46,7 @@ def check_tree(tokens: list[Token], dialect: str) -> tuple[tuple[str, str] | Non
         depth += NESTING.get(token.text if token.kind == "other" else token.upper, 0)
         deepest = max(deepest, depth)
     try:
-        tokens = _without_long_lists(tokens)
+        tokens = without_long_lists(tokens)
         if len(tokens) > LONGEST_TREE or deepest > DEEPEST_TREE:
             raise TooMuch
         statements = _parse(skeleton(tokens, dialect), dialect)
@@ -61,7 +61,7 @@ def check_tree(tokens: list[Token], dialect: str) -> tuple[tuple[str, str] | Non
     return reason and ("refused", reason), True
 
 
-def _without_long_lists(tokens: list[Token]) -> list[Token]:
+def without_long_lists(tokens: list[Token]) -> list[Token]:
     """Without the end of long lists of constants, as after IN."""
     kept, constants = [], 0
     for i, token in enumerate(tokens):

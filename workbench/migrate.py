@@ -12,6 +12,7 @@ each other at a lock file, which also tells what a killed one has left behind.
 import fcntl
 import hashlib
 import importlib
+import io
 import re
 import time
 from collections import deque
@@ -113,17 +114,18 @@ def verify_copy(backend: Backend, database: str, sqlite_path: str | Path) -> Non
 def _prepare_one(backend: Backend, benchmark, db_id: str) -> pl.DataFrame | str:
     """The database's part of the report, or why there is no copy."""
     try:
-        path = benchmark.database_path(db_id)
-        if backend.reads_in_place:
-            with connect(path) as connection:
-                read_tables(connection)
-            return pl.DataFrame(schema=REPORT_COLUMNS)
-        name = ensure_database(backend, path, db_id)
-        report = _report_file(backend, name)
-        if _read_report(report) is None:  # the copy is there, what was said about it is not: say it again
-            report.unlink(missing_ok=True)
-            _copy_once(backend, path, db_id, name)
-        return pl.read_parquet(report)
+        with disk.explained(backend.name, backend.folder(), MigrationError, db_id):
+            path = benchmark.database_path(db_id)
+            if backend.reads_in_place:
+                with connect(path) as connection:
+                    read_tables(connection)
+                return pl.DataFrame(schema=REPORT_COLUMNS)
+            name = ensure_database(backend, path, db_id)
+            report = _report_file(backend, name)
+            if _read_report(report) is None:  # the copy is there, what was said about it is not: say it again
+                report.unlink(missing_ok=True)
+                _copy_once(backend, path, db_id, name)
+            return pl.read_parquet(report)
     except (BenchmarkError, MigrationError) as error:
         return str(error)
 
@@ -152,7 +154,9 @@ def _copy_once(backend: Backend, path: Path, db_id: str, name: str) -> None:
             if database_hash(path) != before:
                 raise MigrationError("the file changed while it was copied", where=path)
             frame = report_rows(backend.name, db_id, _loader(backend).TYPES, tables, others)
-            frame.write_parquet(report.with_suffix(".new"))
+            written = io.BytesIO()  # polars has an error of its own, without a number, for a file it cannot write
+            frame.write_parquet(written)
+            report.with_suffix(".new").write_bytes(written.getvalue())
             report.with_suffix(".new").replace(report)
             backend.publish(working, name)
 

@@ -3,14 +3,16 @@
 In: column names and rows of Python values. Out: the same rows, or a polars frame to look at, or bytes to store.
 A column of one plain kind (whole numbers of 64 bits, floats, text, bytes, booleans, dates, naive date-times, times,
 spans) is that Arrow type. Any other column (decimals, UUIDs, lists, larger numbers, the mixed columns of SQLite) is
-text in which each value carries its kind, named in the field's metadata. Nothing is ever unpickled.
+text in which each value carries its kind, named in the field's metadata: of lists, tuples and dicts one JSON tree whose
+leaves do, so that the text grows with the value and not with its depth. Nothing is ever unpickled.
 """
 
 import base64
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from itertools import chain
 from uuid import UUID
 
 import pyarrow as pa
@@ -26,7 +28,7 @@ NATIVE = {
     time: pa.time64("us"),
     timedelta: pa.duration("us"),
 }
-ENCODED = {b"encoding": b"workbench-1"}  # field metadata of a column whose values carry their kind
+ENCODED = {b"encoding": b"workbench-2"}  # field metadata of a column whose values carry their kind
 LONG = 1000  # rows from which a series is made faster than a list
 ROWS = b"workbench.rows"  # schema metadata: a result may have rows without columns
 
@@ -43,7 +45,10 @@ class ResultTable:
 
     @classmethod
     def from_rows(cls, columns: Sequence[str], rows: Sequence[Sequence]) -> "ResultTable":
-        """Take over the driver's rows. TypeError for a value of a kind that no engine here gives."""
+        """Take over the driver's rows. TypeError for a value of a kind that no engine here gives.
+
+        RecursionError for one nested too deeply; sessions do not let such values come so far (backends/wire.py).
+        """
         arrays, fields = [], []
         by_column = list(zip(*rows, strict=True)) if rows else [()] * len(columns)
         for name, values in zip(columns, by_column, strict=True):
@@ -136,14 +141,6 @@ def _json(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def _nested(values: Iterable) -> str:
-    return _json([None if value is None else _encode(value) for value in values])
-
-
-def _unnested(text: str) -> list:
-    return [None if value is None else _decode(value) for value in json.loads(text)]
-
-
 # kind: (letter, text of a value, value of a text); JSON where the text itself may not be UTF-8
 KINDS = {
     bool: ("t", lambda v: str(int(v)), lambda s: s == "1"),
@@ -157,25 +154,45 @@ KINDS = {
     time: ("H", time.isoformat, time.fromisoformat),
     timedelta: ("L", lambda v: _json([v.days, v.seconds, v.microseconds]), lambda s: timedelta(*json.loads(s))),
     UUID: ("u", str, UUID),
-    list: ("l", _nested, _unnested),
-    tuple: ("p", _nested, lambda s: tuple(_unnested(s))),
-    dict: ("m", lambda v: _nested(x for item in v.items() for x in item), lambda s: _paired(_unnested(s))),
 }
-LETTERS = {letter: decode for letter, _, decode in KINDS.values()} | {"j": json.loads}
-
-
-def _paired(items: list) -> dict:
-    return dict(zip(items[::2], items[1::2], strict=True))
+# kind: (letter, its items, value of items)
+NESTED = {
+    list: ("l", iter, list),
+    tuple: ("p", iter, tuple),
+    dict: ("m", lambda v: chain.from_iterable(v.items()), lambda i: dict(zip(i[::2], i[1::2], strict=True))),
+}
+LETTERS = {letter: decode for letter, _, decode in KINDS.values()} | {
+    "j": json.loads,
+    "n": lambda s: _value(json.loads(s)),
+}
+NESTED_LETTERS = {letter: make for letter, _, make in NESTED.values()}
 
 
 def _encode(value: object) -> str:
     """A value as text, its first letter the kind; numbers in hexadecimal, which is exact and has no length limit."""
+    if type(value) in NESTED:
+        return "n" + _json(_tree(value))
     if type(value) not in KINDS:
         raise TypeError(f"a result holds a value of kind {type(value).__name__}")
     letter, encode, _ = KINDS[type(value)]
     if letter == "s" and not _is_utf8(value):
         return "j" + _json(value)
     return letter + encode(value)
+
+
+def _tree(value: object) -> object:
+    """A nested value for JSON: each list a letter and its items, each leaf its own text."""
+    if type(value) not in NESTED:
+        return None if value is None else _encode(value)
+    letter, items, _ = NESTED[type(value)]
+    return [letter, *[_tree(item) for item in items(value)]]
+
+
+def _value(tree: object) -> object:
+    """The inverse of `_tree`."""
+    if type(tree) is not list:
+        return None if tree is None else _decode(tree)
+    return NESTED_LETTERS[tree[0]]([_value(item) for item in tree[1:]])
 
 
 def _decode(text: str) -> object:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from workbench import paths
+from workbench.backends.wire import LONGEST_MESSAGE
 from workbench.errors import ConfigError
 from workbench.result_table import ResultTable
 
@@ -146,8 +147,8 @@ class Backend:
 
 
 def without_paths(message: str) -> str:
-    """An engine's message in one line, each path of this host replaced by "<path>"."""
-    text = " ".join(str(message).split())
+    """An engine's message in one line of bounded length, each path of this host replaced by "<path>"."""
+    text = " ".join(str(message)[:LONGEST_MESSAGE].split())
     roots = {str(paths.CHECKOUT), str(paths.root()), str(paths.cache_path()), str(Path.home())}
     roots |= {tempfile.gettempdir(), "/tmp", "/var/tmp"}
     for root in sorted(roots - {"/"}, key=len, reverse=True):

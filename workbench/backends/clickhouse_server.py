@@ -22,6 +22,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from workbench.backends import clickhouse_values
 from workbench.backends.base import Execution, Limits, Session, without_paths
 from workbench.backends.clickhouse_errors import status_of
+from workbench.backends.wire import UnfitValue, size, take_over
 from workbench.errors import EngineError
 from workbench.result_table import ResultTable
 
@@ -198,22 +199,17 @@ class ServerSession(Session):
         try:
             body = connection.raw_stream(sql.rstrip("; \n"), fmt=clickhouse_values.FORMAT, settings=settings)
             columns, rows = _rows(body, limits)
-        except _TooLarge as error:
-            return Execution("too_large", message=str(error), seconds=time.monotonic() - started)
+            table = take_over(ResultTable.from_rows, columns, rows)
+        except UnfitValue as error:
+            return Execution(error.status, message=without_paths(error), seconds=time.monotonic() - started)
         except Exception as error:  # noqa: BLE001 the driver raises its own, urllib3's and plain ones: all are the outcome
             code = CODE.search(str(error))
             status = status_of(code[1], str(error)) if code else "crashed"
             return Execution(status, message=_words(error), seconds=time.monotonic() - started)
-        return Execution("ok", table=ResultTable.from_rows(columns, rows), seconds=time.monotonic() - started)
-
-
-class _TooLarge(Exception):
-    pass
+        return Execution("ok", table=table, seconds=time.monotonic() - started)
 
 
 def _rows(body, limits: Limits) -> tuple[list[str], list[tuple]]:
-    from workbench.backends.wire import size
-
     head, rest, rows, total = b"", b"", [], 0
     columns: list[str] = []
     while data := body.read(READ_BYTES):
@@ -224,11 +220,14 @@ def _rows(body, limits: Limits) -> tuple[list[str], list[tuple]]:
                 continue
             head, rest = b"\n".join(lines[:2]) + b"\n", lines[2]
         whole, mark, rest = rest.rpartition(b"\n")
-        columns, new = clickhouse_values.read(head + whole + mark)
-        rows, total = rows + new, total + size(new)
+        found = take_over(clickhouse_values.read, head + whole + mark)
+        if found is None:  # an error that came up on the way
+            raise ValueError(whole.decode(errors="replace")[-500:])
+        columns, new = found
+        rows, total = rows + new, total + take_over(size, new)
         if len(rows) > limits.rows or total > limits.bytes:
             unit = f"{limits.rows} rows" if len(rows) > limits.rows else f"{limits.bytes} bytes"
-            raise _TooLarge(f"the result has more than {unit}")
+            raise UnfitValue("too_large", f"the result has more than {unit}")
     if rest or not head:
         raise ValueError(rest.decode(errors="replace")[-500:])
     return columns, rows

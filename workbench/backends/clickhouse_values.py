@@ -32,20 +32,23 @@ NEGATIVE_ZERO = re.compile(rb"-0[,\]]")
 Convert = Callable[[object], object] | None
 
 
-def read(chunk: bytes) -> tuple[list[str], list[tuple]]:
-    """The column names and rows of a chunk. ValueError if it is not in the format."""
+def read(chunk: bytes) -> tuple[list[str], list[tuple]] | None:
+    """The column names and rows of a chunk. None if it is not in the format."""
     try:
         text, is_utf8 = chunk.decode(), True
     except UnicodeDecodeError:
         text, is_utf8 = chunk.decode(errors="surrogateescape"), False
     lines = text.split("\n")
     if len(lines) < 3 or lines.pop():
-        raise ValueError("not in the format asked for")
+        return None
     # JSON's -0 is an integer to Python; only a float column prints it
     integer = (lambda digits: -0.0 if digits == "-0" else int(digits)) if NEGATIVE_ZERO.search(chunk) else None
-    names, types, *rows = json.loads(f"[{','.join(lines)}]", parse_int=integer)
+    try:
+        names, types, *rows = json.loads(f"[{','.join(lines)}]", parse_int=integer)
+    except json.JSONDecodeError:
+        return None
     if not all(type(part) is list and all(type(word) is str for word in part) for part in (names, types)):
-        raise ValueError("not in the format asked for")
+        return None
     converts = [converter(kind, is_utf8) for kind in types]
     if any(converts):
         columns = zip(*rows, strict=True)
@@ -86,10 +89,17 @@ def converter(kind: str, is_utf8: bool) -> Convert:
         items = [nullable(converter(element_type(part), is_utf8)) for part in inner]
         return lambda values: tuple(item(value) for item, value in zip(items, values, strict=True))
     if name == "Map":
-        key = nullable(int if re.fullmatch(r"U?Int\d+", inner[0]) else converter(inner[0], is_utf8))
+        key = nullable(key_converter(inner[0], is_utf8))
         value = nullable(converter(inner[1], is_utf8))
         return lambda values: {key(k): value(v) for k, v in values.items()}
-    return None
+    return None if is_utf8 else any_text
+
+
+def key_converter(kind: str, is_utf8: bool) -> Convert:
+    """The same for a map's key, which JSON has as text whatever its type; one of several parts stays so."""
+    if re.fullmatch(r"U?Int\d+", kind):
+        return int
+    return text if kind.startswith(("Tuple(", "Array(", "Map(")) else converter(kind, is_utf8)
 
 
 def nullable(convert: Convert) -> Callable[[object], object]:
@@ -105,6 +115,15 @@ def text(value: str) -> str | bytes:
     except UnicodeEncodeError:
         return value.encode(errors="surrogateescape")
     return value
+
+
+def any_text(value: object) -> object:
+    """The same for all texts in a value of any kind: of a state of an aggregate function, or of a type that varies."""
+    if type(value) is list:
+        return [any_text(item) for item in value]
+    if type(value) is dict:
+        return {text(key): any_text(item) for key, item in value.items()}
+    return text(value) if type(value) is str else value
 
 
 def arguments(inside: str) -> list[str]:

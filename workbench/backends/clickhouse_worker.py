@@ -43,6 +43,7 @@ CODE = re.compile(r"Code: (\d+)\. ")
 PREFIX = re.compile(r"^(?:Streaming query failed: |Code: \d+\. DB::(?:Errno)?Exception: |DB::Exception: )+")
 SUFFIX = re.compile(r",? (?:Stack trace|\(version ).*", re.DOTALL)
 RESULT_ROWS = 8_192  # rows of a block, so about of a message
+WRONG_FORMAT = "its result is not in the format asked for"
 opened: dict = {}  # the last copy's key -> the connection that keeps it open
 
 
@@ -105,9 +106,11 @@ def answer(root, name, sql, seconds, row_limit, byte_limit, memory, settings) ->
                 return "62", "the query contains a null character", None, None
             stream = connection.send_query(sql, clickhouse_values.FORMAT)
             while (part := stream.fetch()) is not None and (chunk := part.bytes()):
-                names, new = clickhouse_values.read(chunk)
-                columns = columns or names
-                rows, fetched = rows + len(new), fetched + wire.size(new)
+                found = wire.take_over(clickhouse_values.read, chunk)
+                if found is None:
+                    return "refused", WRONG_FORMAT, None, None
+                columns, new = columns or found[0], found[1]
+                rows, fetched = rows + len(new), fetched + wire.take_over(wire.size, new)
                 if rows > row_limit or fetched > byte_limit:
                     unit = f"{row_limit} rows" if rows > row_limit else f"{byte_limit} bytes"
                     return "too_large", f"the result has more than {unit}", None, None
@@ -117,21 +120,25 @@ def answer(root, name, sql, seconds, row_limit, byte_limit, memory, settings) ->
                 send("rows", *wire.pack_rows(new))
                 started = time.perf_counter()
             if columns is None:  # without rows a stream has no head
-                columns, _ = clickhouse_values.read(connection.query(sql, clickhouse_values.FORMAT).bytes())
+                head = connection.query(sql, clickhouse_values.FORMAT).bytes()
+                found = clickhouse_values.read(head)
+                if found is None:
+                    return "refused", WRONG_FORMAT, None, None
+                columns = found[0]
             return None, None, columns, spent + time.perf_counter() - started
         except MemoryError:
             return "too_large", "out of memory", None, None
+        except wire.UnfitValue as error:
+            return error.status, str(error), None, None
         except (chdb.ChdbError, RuntimeError) as error:
             code = CODE.search(str(error))
             return code[1] if code else "", words(error), None, None
         except UnicodeEncodeError as error:  # a lone surrogate
             return "62", str(error), None, None
-        except ValueError:
-            return "refused", "its result is not in the format asked for", None, None
 
 
 def words(error: Exception) -> str:
-    return PREFIX.sub("", SUFFIX.sub("", str(error)))
+    return PREFIX.sub("", SUFFIX.sub("", str(error)[: wire.LONGEST_MESSAGE]))
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ THREADS = 1  # of one statement: with more, ties and rows of no order come in an
 ERRORS = (
     ("refused", "PermissionException|NotASelect", ""),
     ("refused", "InvalidInputException", "read-only mode|configuration has been locked"),
-    ("syntax_error", "ParserException|SyntaxException|UnicodeEncodeError|ValueError", ""),
+    ("syntax_error", "ParserException|SyntaxException|UnicodeEncodeError", ""),
     ("type_error", "CatalogException", "Type with name .* does not exist"),
     ("name_error", "CatalogException", ""),
     ("name_error", "BinderException", "not found|does not exist|Ambiguous reference|Duplicate alias|duplicate alias"),
@@ -37,7 +37,7 @@ ERRORS = (
     ("syntax_error", "BinderException", ""),
     ("type_error", "ConversionException|TypeMismatchException", ""),
     ("timeout", "InterruptException", ""),
-    ("too_large", "OutOfMemoryException|MemoryError", ""),
+    ("too_large", "OutOfMemoryException", ""),
     ("crashed", "InternalException|FatalException|IOException|SerializationException", ""),
 )
 

@@ -105,11 +105,12 @@ def answer(path: str, sql: str, seconds: float, row_limit: int, byte_limit: int,
             send("rows", *wire.pack_rows(chunk))
             started = time.perf_counter()
         return None, None, columns, spent + time.perf_counter() - started
-    except MemoryError:
-        return "too_large", "out of memory", None, None
-    except (duckdb.Error, ValueError) as error:  # ValueError: a NUL or a lone surrogate
-        words = str(error).partition("\n\nLINE ")[0]
+    except (duckdb.Error, UnicodeEncodeError) as error:  # a lone surrogate
+        words = str(error)[: wire.LONGEST_MESSAGE].partition("\n\nLINE ")[0]
         return type(error).__name__, words, None, None
+    except Exception as error:  # noqa: BLE001 of values that Python has no place for
+        found = wire.unfit(error)
+        return found.status, str(found), None, None
     finally:
         clock.cancel()
         cursor.close()

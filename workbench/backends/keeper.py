@@ -67,6 +67,18 @@ def ended(code: int) -> str:
     return f"ended by signal {-code}" if code < 0 else f"ended with {code}"
 
 
+def is_alive(pid: int) -> bool:
+    """Whether a process exists and is no zombie, whose /proc entry has an empty command line."""
+    try:
+        os.kill(pid, 0)
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return bool(file.read(1))
+    except ProcessLookupError:
+        return False
+    except (PermissionError, FileNotFoundError):  # another user's; no such file system, or it has just ended
+        return not os.path.exists("/proc/self") or os.path.exists(f"/proc/{pid}")
+
+
 def orphans() -> list[int]:
     """Processes that the dead server left to this one."""
     try:
@@ -150,6 +162,8 @@ def main() -> int:
     state = os.path.join(options.folder, "keeper.json")
     with open(state + ".new", "w") as file:
         json.dump({"keeper": os.getpid(), "server": server.pid, "sockets": options.sockets}, file)
+        file.flush()
+        os.fsync(file.fileno())  # else it may be empty after a loss of power
     os.replace(state + ".new", state)
     starting = keep(server, options, alive, stopping)
     if server.poll() is not None:

@@ -25,8 +25,6 @@ from workbench.errors import EngineError
 
 DSN_VARIABLE = "WORKBENCH_MYSQL_DSN"
 NAME_CHARACTERS = 64  # https://dev.mysql.com/doc/refman/9.0/en/identifier-length.html
-UNKILLABLE = 10.0  # seconds
-
 LOST = (0, 2006, 2013)  # error numbers of a connection that is gone
 
 
@@ -182,12 +180,12 @@ class MySQLBackend(Backend):
         """End another connection of this server, and what it is doing, by its number.
 
         One step of a statement (a search in a text of megabytes) does not look whether it is to end. An embedded server
-        that still runs it after UNKILLABLE seconds is killed itself; all its users' statements then count as crashed.
+        that still runs it after server.UNKILLABLE seconds is killed itself; all its users' statements then count as crashed.
         """
         with closing(self.connect(read_timeout=5)) as connection:
             try:
                 ask(connection, f"KILL {int(number)}")
-                deadline = time.monotonic() + UNKILLABLE
+                deadline = time.monotonic() + server.UNKILLABLE
                 while ask(connection, "SELECT 1 FROM information_schema.processlist WHERE id = %s", (number,)):
                     if self._dsn:
                         return

@@ -15,6 +15,7 @@ from pymysql.constants import COMMAND, CR
 from workbench.backends.mysql import ServerError, server_error
 
 RESET_CONNECTION = 0x1F  # COM_RESET_CONNECTION, which pymysql does not name
+VECTOR = 242  # a type of MySQL 9 that the driver takes for text
 LONGEST_PACKET = 0xFFFFFF  # a longer one goes on in the next
 PIECE = 2**20  # bytes sent at a time
 
@@ -24,7 +25,7 @@ class Late(Exception):
 
 
 class TooLarge(Exception):
-    """The result is over a limit; str(error) says which."""
+    """More bytes have come than are allowed."""
 
 
 class TimedSocket(io.RawIOBase):
@@ -87,12 +88,12 @@ def send_query(connection: pymysql.Connection, sql: str) -> list[tuple]:
     result = connection._result
     if result.description is None:
         return []
-    names = [field[0] for field in result.description]
-    return [(name, _decoder(*how)) for name, how in zip(names, result.converters, strict=True)]
+    kinds = [field[:2] for field in result.description]
+    return [(name, _decoder(kind, *how)) for (name, kind), how in zip(kinds, result.converters, strict=True)]
 
 
-def _decoder(encoding: str | None, convert):
-    if encoding is None:
+def _decoder(kind: int, encoding: str | None, convert):
+    if encoding is None or kind == VECTOR:
         return convert or bytes
     if convert is None:
         return lambda data: data.decode(encoding)

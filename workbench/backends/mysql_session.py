@@ -17,6 +17,7 @@ from workbench.backends.base import Execution, Limits, Session, without_paths
 from workbench.backends.mysql import ServerError, ask
 from workbench.backends.mysql_protocol import Late, TimedSocket, TooLarge, close, read_rows, reset, send_query
 from workbench.backends.mysql_server import CHARSET, COLLATION, MEANING
+from workbench.backends.wire import UnfitValue, take_over
 from workbench.errors import EngineError
 from workbench.result_table import ResultTable
 
@@ -29,7 +30,8 @@ CONNECTIONS = 3  # databases kept open by one session
 FRAME = 3  # bytes of a number as it arrives, at most, for each that it counts
 
 # Error number (https://dev.mysql.com/doc/mysql-errors/9.0/en/server-error-reference.html) -> status; any other is a
-# runtime_error. An error with SQLSTATE 42000 may be of any kind, so numbers decide.
+# runtime_error. An error with SQLSTATE 42000 may be of any kind, so numbers decide. 3699, "timeout exceeded in regular
+# expression match", is none of the clock: it counts steps, and comes to the same statement on any machine.
 NUMBERS = {
     "syntax_error": (
         1064, 1065, 1149,  # cannot be parsed, is empty
@@ -74,7 +76,7 @@ class MySQLSession(Session):
             if seconds >= limits.seconds:  # SLEEP and BENCHMARK give a value when they are interrupted
                 return Execution("timeout", message=late, seconds=seconds)
             self._look_for_cuts(connection, source)
-            return Execution("ok", table=ResultTable.from_rows(columns, rows), seconds=seconds)
+            return Execution("ok", table=take_over(ResultTable.from_rows, columns, rows), seconds=seconds)
         except ServerError as error:
             seconds = time.monotonic() - started
             status = status_of(error.number)
@@ -86,10 +88,13 @@ class MySQLSession(Session):
         except Late:
             self._end(database)
             return Execution("timeout", message=late, seconds=time.monotonic() - started)
-        except TooLarge as error:
+        except TooLarge:
             self._end(database)
-            message = str(error) or f"the result has more than {limits.bytes} bytes"
+            message = f"the result has more than {limits.bytes} bytes"
             return Execution("too_large", message=message, seconds=time.monotonic() - started)
+        except UnfitValue as error:
+            self._end(database)
+            return Execution(error.status, message=without_paths(error), seconds=time.monotonic() - started)
         except BaseException:
             self._drop(database)
             raise
@@ -173,16 +178,20 @@ def _read(connection: pymysql.Connection, sql: str, limits: Limits) -> tuple[lis
             raise ServerError(1792, "not a query")
         decoders = [decode for _, decode in columns]
         for fields in read_rows(connection):
-            row = tuple(None if data is None else decode(data) for data, decode in zip(fields, decoders, strict=True))
+            row = take_over(_values, fields, decoders)
             rows.append(row)
             size += sum(len(value) if type(value) in (str, bytes) else 8 for value in row)
             if len(rows) > limits.rows:
-                raise TooLarge(f"the result has more than {limits.rows} rows")
+                raise UnfitValue("too_large", f"the result has more than {limits.rows} rows")
             if size > limits.bytes:
-                raise TooLarge(f"the result has more than {limits.bytes} bytes")
+                raise TooLarge
     except UnicodeEncodeError as error:  # a lone surrogate
         raise ServerError(1064, str(error)) from None
     return [name for name, _ in columns], rows
+
+
+def _values(fields: list[bytes | None], decoders: list) -> tuple:
+    return tuple(None if data is None else decode(data) for data, decode in zip(fields, decoders, strict=True))
 
 
 def status_of(number: int) -> str:

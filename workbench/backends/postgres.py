@@ -180,8 +180,20 @@ class PostgresBackend(Backend):
         return make_conninfo(**given | {"dbname": database, "application_name": "workbench"})
 
     def terminate(self, process: int) -> None:
-        """End another session of this server by its backend process."""
+        """End another session of this server by its backend process.
+
+        Neither a planner at work nor one step of a function looks whether it is to end. A process of an embedded server
+        that still runs after server.UNKILLABLE seconds is killed, upon which the server starts all its processes anew:
+        other statements then count as crashed. The gate does not let through what is known to take so long.
+        """
+        running = "SELECT backend_start FROM pg_stat_activity WHERE pid = %s"
+        begun = self._ask(running, (process,))
         self._ask("SELECT pg_terminate_backend(%s)", (process,))
+        deadline = time.monotonic() + server.UNKILLABLE
+        while begun and not self._dsn and self._ask(running, (process,)) == begun:
+            if time.monotonic() > deadline:
+                return os.kill(process, signal.SIGKILL)
+            time.sleep(0.05)
 
     def session(self) -> Session:
         from workbench.backends.postgres_session import PostgresSession

@@ -22,6 +22,7 @@ from psycopg.pq import DiagnosticField, ExecStatus, PGresult, TransactionStatus
 from psycopg.types import datetime as psycopg_datetime
 
 from workbench.backends.base import Execution, Limits, Session, without_paths
+from workbench.backends.wire import CONTAINER, LONGEST_MESSAGE, PLACE, UnfitValue, size, take_over
 from workbench.errors import EngineError
 from workbench.result_table import ResultTable
 
@@ -77,10 +78,6 @@ class Late(Exception):
     """The clock is over."""
 
 
-class TooLarge(Exception):
-    """The result is over a limit; str(error) says which."""
-
-
 class AsText(Loader):
     """A value as the server writes it."""
 
@@ -93,6 +90,8 @@ def or_text(loader: type[Loader]) -> type[Loader]:
 
     class OrText(loader):
         def load(self, data: bytes) -> object:
+            if bytes(data).endswith(b"infinity"):  # which the loader of intervals takes for nothing
+                return bytes(data).decode()
             try:
                 return super().load(data)
             except (psycopg.DataError, OverflowError):
@@ -129,8 +128,9 @@ class PostgresSession(Session):
         try:
             columns, rows = _read(connection, sql, limits, started + limits.seconds + CANCEL_AFTER)
             seconds = time.monotonic() - started
+            table = take_over(ResultTable.from_rows, columns, rows)
             _command(connection, "ROLLBACK")
-            return Execution("ok", table=ResultTable.from_rows(columns, rows), seconds=seconds)
+            return Execution("ok", table=table, seconds=seconds)
         except _Failed as error:
             seconds = time.monotonic() - started
             if error.status == "timeout":
@@ -141,9 +141,9 @@ class PostgresSession(Session):
         except Late:
             self._interrupt(database, started + limits.seconds + CLOSE_AFTER)
             return Execution("timeout", message=f"longer than {limits.seconds:g} s", seconds=time.monotonic() - started)
-        except TooLarge as error:
+        except UnfitValue as error:
             self._interrupt(database, time.monotonic() + CLOSE_AFTER)
-            return Execution("too_large", message=str(error), seconds=time.monotonic() - started)
+            return Execution(error.status, message=without_paths(error), seconds=time.monotonic() - started)
         except psycopg.Error as error:  # the connection broke
             self._drop(database)
             return Execution("crashed", message=without_paths(error), seconds=time.monotonic() - started)
@@ -233,7 +233,7 @@ class _Count:
         fcntl.ioctl(socket, termios.FIONREAD, waiting)
         self.arrived += waiting[0]
         if self.limit is not None and self.arrived > 2 * self.limit + 2**16:  # as text, with its frame: at most twice
-            raise TooLarge(f"the result has more than {self.limit} bytes")
+            raise UnfitValue("too_large", f"the result has more than {self.limit} bytes")
 
 
 def _terminate(backend: "PostgresBackend", process: int) -> None:
@@ -265,7 +265,8 @@ def _read(connection: psycopg.Connection, sql: str, limits: Limits, deadline: fl
     load = Transformer(connection)
     columns: list[str] | None = None
     rows: list[tuple] = []
-    size = 0
+    weight = 0
+    nested: list[int] = []
     failure = None
     for result in _results(connection, deadline, _Count(limits.bytes)):
         if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.SINGLE_TUPLE, ExecStatus.TUPLES_CHUNK):
@@ -276,16 +277,31 @@ def _read(connection: psycopg.Connection, sql: str, limits: Limits, deadline: fl
         load.set_pgresult(result, set_loaders=columns is None)
         if columns is None:
             columns = [result.fname(i).decode() for i in range(result.nfields)]
-        new = load.load_rows(0, result.ntuples, tuple)
-        size += sum(len(value) if type(value) in (str, bytes) else 8 for row in new for value in row)
+            nested = [i for i in range(result.nfields) if _is_nested(connection, result.ftype(i))]
+        if weight + _weight(result, nested) > limits.bytes:  # before it is made: two bytes may become a hundred
+            raise UnfitValue("too_large", f"the result has more than {limits.bytes} bytes")
+        new = take_over(load.load_rows, 0, result.ntuples, tuple)
+        weight += take_over(size, new)
         rows += new
         if len(rows) > limits.rows:
-            raise TooLarge(f"the result has more than {limits.rows} rows")
-        if size > limits.bytes:
-            raise TooLarge(f"the result has more than {limits.bytes} bytes")
+            raise UnfitValue("too_large", f"the result has more than {limits.rows} rows")
+        if weight > limits.bytes:
+            raise UnfitValue("too_large", f"the result has more than {limits.bytes} bytes")
     if failure:
         raise failure
     return columns, rows
+
+
+def _is_nested(connection: psycopg.Connection, kind: int) -> bool:
+    """Whether a type's values become lists or dicts."""
+    info = connection.adapters.types.get(kind)
+    return info is not None and (info.name in ("json", "jsonb") or kind == info.array_oid)
+
+
+def _weight(result: PGresult, columns: list[int]) -> int:
+    """About the bytes that these columns' values will take, by the brackets and commas in their texts."""
+    texts = (result.get_value(row, column) or b"" for column in columns for row in range(result.ntuples))
+    return sum(CONTAINER * (text.count(b"[") + text.count(b"{")) + PLACE * text.count(b",") for text in texts)
 
 
 def _results(connection: psycopg.Connection, deadline: float, count: _Count) -> Iterator[PGresult]:
@@ -312,7 +328,8 @@ def _failure(result: PGresult) -> _Failed:
     if result.status != ExecStatus.FATAL_ERROR:
         return _Failed("syntax_error" if result.status == ExecStatus.EMPTY_QUERY else "refused", "not a query")
     state = (result.error_field(DiagnosticField.SQLSTATE) or b"").decode()
-    message = (result.error_field(DiagnosticField.MESSAGE_PRIMARY) or result.error_message).decode(errors="replace")
+    words = result.error_field(DiagnosticField.MESSAGE_PRIMARY) or result.error_message
+    message = words[: 4 * LONGEST_MESSAGE].decode(errors="replace")
     return _Failed(status_of(state, message), message)
 
 

@@ -42,6 +42,7 @@ SURROUNDINGS = (
     "configuration",
     "unknown variable",
 )
+UNKILLABLE = 10.0  # seconds that a statement may go on after its connection was told to end
 KILLED = keeper.ended(-signal.SIGKILL)  # by somebody, or for want of memory
 
 _keepers: list[subprocess.Popen] = []  # those this process has started: its children until they end
@@ -145,12 +146,9 @@ def _running(folder: Path) -> dict | None:
     """The keeper's state, None if no keeper is alive. Waits for one that is just ending or just writing it."""
     deadline = time.monotonic() + keeper.STOP_WAIT + 15
     while (lock := keeper.try_lock(str(folder / "keeper.lock"))) is None:
-        try:
-            state = json.loads((folder / "keeper.json").read_text())
-            if _is_alive(state["server"]):
-                return state
-        except FileNotFoundError:
-            pass  # about to be written, or the keeper is on its way out
+        state = _state(folder)  # none: about to be written, or the keeper is on its way out
+        if state is not None and keeper.is_alive(state["server"]):
+            return state
         if time.monotonic() > deadline:
             return None
         time.sleep(0.05)
@@ -158,16 +156,13 @@ def _running(folder: Path) -> dict | None:
     return None
 
 
-def _is_alive(pid: int) -> bool:
-    """Whether a process exists and is no zombie; a zombie's /proc entry has an empty command line."""
+def _state(folder: Path) -> dict | None:
+    """What the keeper has said of itself; None if it is not there, or not whole: a loss of power may empty it."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    command = Path(f"/proc/{pid}/cmdline")
-    return not command.exists() or bool(command.read_bytes())
+        state = json.loads((folder / "keeper.json").read_text())
+        return state if {"server", "sockets"} <= set(state) else None
+    except (FileNotFoundError, ValueError, TypeError):
+        return None
 
 
 def _clean(recipe: Recipe) -> None:
@@ -175,25 +170,31 @@ def _clean(recipe: Recipe) -> None:
     path = recipe.folder / "keeper.json"
     data = _home(recipe) / "data"
     if path.exists():
-        state = json.loads(path.read_text())
+        state = _state(recipe.folder)
         deadline = time.monotonic() + 10
-        while _serves(state["server"], data):
+        while (left := _serving(state, data)) is not None:
             if time.monotonic() > deadline - 5:  # it had its death signal when the keeper died; now for good
-                os.kill(state["server"], signal.SIGKILL)
+                os.kill(left, signal.SIGKILL)
             if time.monotonic() > deadline:
-                raise EngineError(
-                    "a server of a killed run does not end", where=recipe.engine, hint=f"pid {state['server']}"
-                )
+                raise EngineError("a server of a killed run does not end", where=recipe.engine, hint=f"pid {left}")
             time.sleep(0.05)
-        shutil.rmtree(state["sockets"], ignore_errors=True)
+        if state is not None:
+            shutil.rmtree(state["sockets"], ignore_errors=True)
         path.unlink()
     for name in recipe.stale_files:
         (data / name).unlink(missing_ok=True)
 
 
+def _serving(state: dict | None, data: Path) -> int | None:
+    """The server that still runs on a data folder: the keeper's, or any where it has left no word of it."""
+    known = Path("/proc").glob("[0-9]*") if state is None else [Path("/proc", str(state["server"]))]
+    return next((int(process.name) for process in known if _serves(int(process.name), data)), None)
+
+
 def _serves(pid: int, data: Path) -> bool:
     try:
-        return str(data).encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        return any(word.endswith(str(data).encode()) for word in command)
     except OSError:  # gone
         return False
 

@@ -5,16 +5,13 @@ A database's handle is the path of its file. Kinds of errors are told from SQLit
 
 import re
 import sqlite3
-import time
 from pathlib import Path
 
-from workbench.backends.base import Backend, Execution, Limits, Session, without_paths
-from workbench.backends.worker import Worker, WorkerGone, begin
-from workbench.errors import BenchmarkError
-from workbench.result_table import ResultTable
+from workbench.backends.base import Backend, Session
+from workbench.backends.worker import Worker
+from workbench.backends.worker_session import WorkerSession
 
 SCRIPT = Path(__file__).with_name("sqlite_worker.py")
-KILL_AFTER = 0.5  # seconds over the limit that a worker has to say so itself
 
 # The first pattern found in a message decides; anything else is a runtime error.
 MESSAGES = (
@@ -60,59 +57,9 @@ class SQLiteBackend(Backend):
         return Path(database).is_file()
 
     def session(self) -> Session:
-        return SQLiteSession()
+        return WorkerSession(self.name, lambda: Worker(SCRIPT), Worker.kill, status_of)
 
 
-class SQLiteSession(Session):
-    """One worker process, replaced when it had to be killed."""
-
-    def __init__(self):
-        self._worker: Worker | None = None
-
-    def run(self, database: str, sql: str, limits: Limits) -> Execution:
-        if self._worker is None:
-            self._worker = begin(lambda: Worker(SCRIPT), "sqlite")
-        started = time.monotonic()
-        rows: list[tuple] = []
-        try:
-            self._worker.send([str(database), sql, limits.seconds, limits.rows, limits.bytes, limits.memory])
-            deadline = started + limits.seconds + KILL_AFTER
-            while (answer := self._worker.receive(deadline))[0] == "rows":
-                rows += answer[1]
-        except TimeoutError:
-            self.close()
-            return _timeout(limits, time.monotonic() - started)
-        except WorkerGone as error:
-            self.close()
-            return Execution("crashed", message=str(error), seconds=time.monotonic() - started)
-        except BaseException:
-            self.close()  # its answer would be taken for the next statement's
-            raise
-        _, error, message, columns, seconds = answer
-        if error is None:
-            return Execution("ok", table=ResultTable.from_rows(columns, rows), seconds=seconds)
-        if error == "timeout":
-            return _timeout(limits, seconds)
-        if error == "unreadable":
-            raise BenchmarkError(without_paths(message), where=database)
-        status = error if error == "too_large" else status_of(message)
-        return Execution(status, message=without_paths(message), seconds=seconds)
-
-    def interrupt(self) -> None:
-        worker = self._worker
-        if worker is not None:
-            worker.end()
-
-    def close(self) -> None:
-        if self._worker is not None:
-            self._worker.kill()
-            self._worker = None
-
-
-def status_of(message: str) -> str:
-    """The kind of a SQLite error message."""
+def status_of(error: str, message: str) -> str:
+    """The kind of a SQLite error by its message."""
     return next((status for status, pattern in MESSAGES if re.search(pattern, message)), "runtime_error")
-
-
-def _timeout(limits: Limits, seconds: float) -> Execution:
-    return Execution("timeout", message=f"longer than {limits.seconds:g} s", seconds=seconds)

@@ -1,8 +1,6 @@
 """The process that SQLite statements run in. Run by path, standard library only: it starts in some 40 ms.
 
-In, one request at a time: [file, sql, seconds, rows, bytes, memory]. Out: any number of ["rows", list of tuples], then
-["done", error or None, message, columns, seconds]; error is "timeout", "too_large", "unreadable" or SQLite's own name
-of the error. Walls: the file is opened read-only, an authorizer admits nothing but reading, lengths and memory are
+It talks as worker_session.py says, a database being a file's path and an error SQLite's own name of it. Walls: the file is opened read-only, an authorizer admits nothing but reading, lengths and memory are
 limited, no file can be written, and an alarm ends the process should a single step outlast the limit with the parent
 dead.
 """
@@ -114,7 +112,7 @@ def answer(path: str, sql: str, seconds: float, row_limit: int, byte_limit: int,
             if time.monotonic() > deadline:
                 return "timeout", None, None, None
             spent += time.perf_counter() - started  # sending is not the engine's time
-            send("rows", chunk)
+            send("rows", chunk, False)
             started = time.perf_counter()
         return None, None, columns, spent + time.perf_counter() - started
     except MemoryError:

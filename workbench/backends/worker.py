@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from workbench.backends.base import without_paths
-from workbench.backends.keeper import ended
+from workbench.backends.keeper import ended, is_alive
 from workbench.errors import EngineError
 
 PIPE_BYTES = 2**20  # so that one side goes on while the other is at work; what Linux allows everybody
@@ -68,6 +68,9 @@ class Worker:
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    def is_alive(self) -> bool:
+        return self._process.poll() is None and is_alive(self.pid)  # killed, it is a zombie until its threads are gone
 
     def send(self, value: object) -> None:
         data = marshal.dumps(value)

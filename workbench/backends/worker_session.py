@@ -36,6 +36,8 @@ class WorkerSession(Session):
         self._worker: Worker | None = None
 
     def run(self, database: str, sql: str, limits: Limits) -> Execution:
+        if self._worker is not None and not self._worker.is_alive():
+            self.close()  # killed since its last statement, which is no fault of the next one
         if self._worker is None:
             self._worker = begin(self._start, self._engine)
         started = time.monotonic()
@@ -46,25 +48,31 @@ class WorkerSession(Session):
             deadline = started + limits.seconds + KILL_AFTER
             while (answer := self._worker.receive(deadline))[0] == "rows":
                 _, new, is_packed = answer
-                rows += [tuple(map(wire.unpack, row)) for row in new] if is_packed else new
+                rows += wire.take_over(wire.unpack_rows, new) if is_packed else new
         except TimeoutError:
             self.close()
             return _timeout(limits, time.monotonic() - started)
         except WorkerGone as error:
             self.close()
             return Execution("crashed", message=str(error), seconds=time.monotonic() - started)
+        except wire.UnfitValue as error:
+            self.close()
+            return Execution(error.status, message=without_paths(error), seconds=time.monotonic() - started)
         except BaseException:
             self.close()  # its answer would be taken for the next statement's
             raise
         _, error, message, columns, seconds = answer
         if error is None:
-            return Execution("ok", table=ResultTable.from_rows(columns, rows), seconds=seconds)
+            try:
+                return Execution("ok", table=wire.take_over(ResultTable.from_rows, columns, rows), seconds=seconds)
+            except wire.UnfitValue as unfit:
+                return Execution(unfit.status, message=without_paths(unfit), seconds=seconds)
         if error == "timeout":
             return _timeout(limits, seconds)
         if error == "unreadable":
             self.close()
             raise BenchmarkError(without_paths(message), where=f"{self._engine} {database}")
-        status = error if error == "too_large" else self._status_of(error, message)
+        status = error if error in wire.UNFIT else self._status_of(error, message)
         if status == "timeout":
             return _timeout(limits, seconds)
         if status == "crashed":
