@@ -88,6 +88,7 @@ def answer(root, name, sql, seconds, row_limit, byte_limit, memory, settings) ->
         "max_memory_usage": memory,
         "max_block_size": RESULT_ROWS,
         "max_threads": 1,  # with more, ties and rows of no order come in another order each time
+        "use_hash_table_stats_for_join_reordering": 0,  # what ran before would decide on the order
         "max_bytes_ratio_before_external_group_by": 0,  # nothing goes to the disk
         "max_bytes_ratio_before_external_sort": 0,
         "allow_introspection_functions": 0,
