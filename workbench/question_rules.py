@@ -7,21 +7,23 @@ sentence by sentence, in lower case. What the words leave open counts as no.
 
 import re
 
-_NUMBER = r"(?:(?:[2-9]|[1-9]\d|100|200|500)(?![.,:/]\d|\d)(?!-)|(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|fifty|hundred)(?!-))"
+_NUMBER = r"(?:(?:[2-9]|[1-9]\d|100|200|500)(?![.,:/]\d|\d|-|%)|(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|fifty|hundred)(?!-))"
 _NO_SUPERLATIVES = (
     "west|midwest|northwest|southwest|test|guest|forest|request|interest|nest|rest|harvest|contest|protest|honest|modest"
     "|suggest|invest|budapest|everest|bucharest|chest|quest|arrest|digest|manifest|priest|crest|zest|vest|pest|conquest"
-    "|earnest|forrest|brest|attest|detest|ernest|bequest|infest|ingest|molest|tempest|inquest"
+    "|earnest|forrest|brest|attest|detest|ernest|bequest|infest|ingest|molest|tempest|inquest|rainforest|unrest|dishonest|fest"
 )
 _SUPERLATIVE = (  # "most of them" ranks nothing
     rf"(?:(?!(?:{_NO_SUPERLATIVES})\b)[a-z]+est|most(?! of\b)|least|best|worst|top(?! of\b)|bottom(?! of\b)|topmost)"
 )
 _ONE = r"(?:one|a|an|once|twice|half|as)\b"
-_UNITS = r"(?:decimals?|decimal places|digits|letters|characters|words|places after|figures|columns?|rows? for|percent|per cent|groups|classes|parts|times)"
-_PERIODS = r"(?:years?|months?|weeks?|days?|hours?|minutes?|seconds?|decades?|seasons?|centuries)"
+_UNITS = (
+    r"(?:decimals?|decimal places|digits|letters|characters|places after|figures|columns?|rows? for|percent|per cent)"
+)
+_PERIODS = r"(?:years?|months?|weeks?|days?|hours?|minutes?|seconds?|decades?|seasons?|centuries|nights?|quarters?)"
 _REQUEST = (
     r"(?:name|list|show|give|find|return|display|tell|state|provide|identify|print|select|mention|enumerate|report"
-    r"|get|present|pick|write|describe|indicate|fetch|retrieve|output|suggest|choose|take)"
+    r"|get|present|pick|write|describe|indicate|fetch|retrieve|output|suggest|choose|take|see|want|need|like)"
 )
 _FILLER = r"(?:please|me|us|out|down|up|only|just|any|all|the|these|those|of|them|full|first|last|next|other|and)"
 
@@ -35,7 +37,7 @@ ORDERS = (
     (r"^rank\b|\brank(?:ed|ing)? (?:[\w']+ ){0,6}(?:by|according|from|based on|in terms of)\b|\bhow (?:do|does|did) .*\brank\b", "rank them by height"),
     (r"\b(?:a|the) ranking of\b|\branked list\b", "the ranking of clubs"),
     (r"\b(?:ascending|descending|ascendingly|descendingly|alphabetically|chronologically|increasing order)\b", "ascending"),
-    (rf"\b(?:{_SUPERLATIVE}|earlier|later|higher|lower|bigger|larger|older|newer)(?: (?!in\b|on\b|at\b|as\b)[\w-]+){{0,5}} first\b(?! (?:name|place|prize)s?\b)", "longest first"),
+    (rf"\b(?:{_SUPERLATIVE}|earlier|later|higher|lower|bigger|larger|older|newer)(?: (?!in\b|on\b|at\b|as\b|than\b)[\w-]+){{0,5}} first\b(?! (?:name|place|prize)s?\b)", "longest first"),
     (rf"\b(?:{_SUPERLATIVE})(?: [\w-]+){{0,3}} (?:last|at the (?:end|top|bottom)|on top)\b", "the smallest last"),
     (r"\b(?:winner|leader|\w+) on top\b|\bstands? at the end\b|\b(?:comes?|goes?|listed) (?:first|last)$", "the winner on top"),
     (r"\bfirst(?! names?\b) .*[,;] then\b", "first the doctors, then the nurses"),
@@ -43,7 +45,10 @@ ORDERS = (
     (rf"\bfrom (?:the )?(?:{_SUPERLATIVE}|first|last)(?: [\w-]+){{0,3}} (?:up|upwards|down|downwards|on|onwards)\b", "from the smallest area up"),
     (rf"\b(?:{_SUPERLATIVE}|first)(?: [\w-]+)? to (?:the )?(?:{_SUPERLATIVE}|last)\b", "from highest to lowest"),
     (r"\bfrom (?:high|low|old|new|young|big|small|large|long|short|early|late|left|right|north|south|east|west|a|top|bottom)(?: [\w-]+)? to (?:the )?(?:high|low|old|new|young|big|small|large|long|short|early|late|left|right|north|south|east|west|z|top|bottom)\b", "from high to low"),
-    (r"\bgoing (?:through|along|down|up|from) (?:the\b|one)", "going through the year"),
+    (r"\bgoing (?:through|along|down|up) the\b|(?:^|, )(?:go|going) (?:through|along|down|up|from)\b", "going through the year"),
+    (r"(?:^|, |\band )(?:start|begin) (?:with|from|at)\b|, (?:starting|beginning) (?:with|from|at)\b", "start with the harbour"),
+    (r"\b(?:alphabetical|chronological)\b|\bone after (?:another|the other)\b|\bby (?:increasing|decreasing|rising|falling)\b", "by falling price"),
+    (r"\bfrom (?:monday to sunday|january to december|a to z)\b", "from Monday to Sunday"),
 )  # fmt: skip
 IN_ONE_VALUE = (
     r"\b(?:in|on|into) (?:one|a single) (?:line|row|cell|field|string|value)\b|\bseparated by\b|\bcomma-separated\b"
@@ -51,25 +56,31 @@ IN_ONE_VALUE = (
 
 # Wordings that say how many rows there are; {n} is a number from two on, in words or digits.
 NUMBERS = (
-    (rf"\b(?:which|what) (?:of \w+ )?(?:top |bottom |first |last |other |are the |were the )?{{n}}\b(?! {_UNITS})", "which three clubs"),
-    (rf"(?:^|[,;:] |\band |\bplease |\b(?:can|could) you |\bto )\(?{_REQUEST}(?: {_FILLER})*(?: (?:{_SUPERLATIVE}))? {{n}}\b(?! {_UNITS})", "name any 10 users"),
-    (rf"\b(?:who|what|which)(?: of \w+)? (?:are|were|is|was)(?: the)?(?: [\w'-]+)? {{n}}\b(?! {_UNITS})(?! {_PERIODS}\b)", "who are the five ..."),
+    (rf"\b(?:which|what) (?:top |bottom |first |last |other |are the |were the )?(?:most )?{{n}}\b(?! {_UNITS})", "which three clubs"),
+    (rf"(?:^|[,;:] |\band |\bplease |\b(?:can|could) you |\bto |\b(?:i|we) |\bwould )\(?{_REQUEST}(?: {_FILLER})*(?: (?:{_SUPERLATIVE}))? {{n}}\b(?! {_UNITS})", "name any 10 users"),
+    (rf"\b(?:who|what|which)(?: of(?: [\w'-]+){{1,3}})? (?:are|were|is|was) (?:the|our|its|their|your|those)(?: {_SUPERLATIVE}| most \w+| first| last| other)? {{n}}\b(?! {_UNITS})(?! {_PERIODS}\b)", "who are the five ..."),
     (rf"^(?!(?:which|who|how|where|when|of|among|between|in)\b).*\b(?:of|for|with|about|are|were) (?:(?:the|those|our|its) )?{{n}} (?:[\w'-]+ ){{0,9}}?{_SUPERLATIVE}\b", "names of the 3 smallest"),
     (rf"\b(?:{_SUPERLATIVE}|most [a-z]+|first|last|second|newest|next) {{n}}\b(?! {_PERIODS}\b)(?! {_UNITS})", "the top 3"),
-    (r"\btop[ -]?(?:{n}|1|one)\b|\bbottom (?:{n}|1|one)\b", "top-10"),
+    (rf"\b(?:top|bottom)[ -]?(?:{{n}}|1|one)\b(?! {_UNITS})", "top-10"),
+    (r"\b{n} (?:[\w'-]+ )?(?:to|on|per) (?:a|each|the|every) page\b", "ten names to a page"),
+    (r"\blooking for (?:the )?{n}\b", "I am looking for the two oldest"),
     (rf"(?:^|[,;] |\band |\bplease ){_REQUEST}(?: (?:me|us|out|just|only|any|the))* (?:only )?(?:one|1|a single) (?!(?:of|who|that|which|with|for|where|per|way|line|row|entry|record|figure|number|value|result|column|list|table|word)\b)(?!{_UNITS}\b)[a-z]+", "name one member"),
 )  # fmt: skip
 # A number behind one of these is a condition or a span of time, and so is one that opens a sentence aside.
 NO_NUMBERS = (
-    r"(?:atleast|over|under|above|below|exactly|than|between|into"
+    r"(?:atleast|among|reached|reach|made|entered|over|under|above|below|exactly|than|between|into"
     r"|in the (?:first|last|next)|in (?:first|last|next)|within|during|every|each|after|before|leaving|except|without|apart from|besides|up to|about|around|nearly|all)"
 )
 
+_ENDS = r"(?:first|last|next|top|bottom|best|latest|most recent)"
+
 # A superlative does not rank rows: within each group, where its things are counted or averaged, as an extreme value.
 _EACH = r"(?:each|every)\b(?! (?:of (?:them|these|those)|one|other|has|have|had|was|were|is|time|day)\b)(?=(?: \w|'))"
+_GROUP_END = r"\b(?:for|in|of|from|by|on|at) (?:each|every one)$"
 GROUPS_AHEAD = r"^(?:and |then )?(?:for|in|on|at|of|from|per|within|by) (?:each|every)\b"
 GROUPS_OF_MANY = rf"\b(?:in|of|from|within|per|among) {_EACH}"
-GROUPS = rf"{GROUPS_AHEAD}|\b{_EACH}"
+GROUPS = rf"{GROUPS_AHEAD}|\b{_EACH}|{_GROUP_END}"
+BESIDE = r",? and (?:how|what|when|which|where)\b.*"  # what is asked of the row that was found
 _AGGREGATE = (
     r"(?:total|average|mean|sum|count|percentage|ratio|proportion|difference|combined|overall|median"
     r"|share of|(?:exact )?number of(?! the\b))"
@@ -97,10 +108,13 @@ VALUES = (
     rf"\band (?:what (?:is|was) )?(?:the )?{_EXTREME}(?!.*{AND_WHOSE})",
 )
 
+_PLACES = r"(?:in|on|at|during|from|since|after|before|until|by|for|into|per|within|between|each|every|not)\b"
+_NO_FIRST = r"(?:names?|initials?|letters?|characters?|lap|half|words?|columns?|digits?|floor|class|aid|(?:\w+ ){0,2}(?:dates?|ids?|names?))\b"
 SINGULARS = (  # wordings that ask for the row at an extreme
     (rf"\b{_SUPERLATIVE}\b", "the tallest tree"),
     (r"(?<!not )(?<!n't )\b(?:with|has|had|having|have|reached) (?:the |a )?(?:maximum|minimum|max|min)\b(?! of\b)", "with the maximum age"),
-    (r"\b(?:the|its|their|his|her|was|were|is|came) (?:very )?(?:first|last) (?:ever|one|to|person|member)\b|\bwho (?:was|is|came) (?:the )?(?:first|last)\b|\b(?:when|what|who|which|where|show|give|name|find)(?: \w+){0,2} the (?:very )?(?:first|last) (?!(?:names?|initials?|letters?|lap|half|word|two|three|column|digits?)\b)\w+", "was the last to open"),
+    (r"\b(?:was|were|is|are|came|be) (?:the )?(?:very )?(?:first|last)(?: to\b|$)|\bwho (?:was|is|came) (?:the )?(?:first|last)\b|\b(?:first|last) ever\b", "was the last to open"),
+    (rf"\b(?:when|what|who|which|where|{_REQUEST})(?: (?!{_PLACES})[\w'-]+){{0,7}} (?:the|his|her|its|their|our|\w+'s) (?:very )?(?:first|last) (?!{_NO_FIRST})\w+", "the name of the first guest"),
     (r"\b(?:more|fewer|less|\w+er)\b.* than any (?:other|one else)\b|\bthan (?:everyone|all others|all the others)\b", "more than any other"),
     (r"\bwho (?:is|was|came) (?:second|third|fourth|fifth)\b|\b(?:second|third|runner-up) place\b", "who is second"),
 )  # fmt: skip
@@ -110,6 +124,7 @@ _NEW_QUESTION = (
 )
 # An extreme that only says which list or day is meant.
 SCOPES = (
+    rf"\b(?:than|above|below) (?:the )?{_SUPERLATIVE}\b|"
     r"\b(?:on|in|at|by|since|until|from|of|during|to|as of|under) (?:the|their|its|his|her) (?:latest|last|first|newest|most recent)"
     r" (?:list|year|season|month|round|day|week|issue|version|count|lap|half|edition)\b"
 )
@@ -154,7 +169,7 @@ def _states_number(sentence: str) -> bool:
         for found in re.finditer(pattern.replace("{n}", _NUMBER), sentence):
             number = re.search(rf"\b{_NUMBER}\b", found.group())
             place = found.start() + (number.start() if number else 0)
-            is_condition = re.search(rf"\b{NO_NUMBERS}(?: the)?(?: first| last| next)? ?$", sentence[:place])
+            is_condition = re.search(rf"(?:\b{NO_NUMBERS}|^of)(?: the| their| its)?(?: {_ENDS})? ?$", sentence[:place])
             if not is_condition and not re.search(GROUPS_OF_MANY, sentence[place:]):
                 return True
     return False
@@ -163,7 +178,9 @@ def _states_number(sentence: str) -> bool:
 def _ranks(sentences: list[str]) -> bool:
     is_grouped = False
     for sentence in sentences:
-        is_grouped = bool(re.search(GROUPS, sentence)) or (is_grouped and not re.match(_NEW_QUESTION, sentence))
+        is_grouped = bool(re.search(GROUPS, re.sub(BESIDE, "", sentence))) or (
+            is_grouped and not re.match(_NEW_QUESTION, sentence)
+        )
         if is_grouped or (_is_counted(sentence) and not re.search(AND_WHOSE, sentence)):
             continue
         rest = re.sub("|".join([SCOPES, *VALUES]), " ", sentence)
