@@ -69,6 +69,12 @@ SENTENCES = [
     ("List the latest 10 bills.", BOTH),
     ("Which loaves sell best? Show the best four.", BOTH),
     ("Which four loaves have been asked for most often, and how many times each?", BOTH),
+    ("Which loaves were sold most? Limit it to eight.", BOTH),
+    ("Which shops are the two oldest?", BOTH),
+    ("The ten dearest loaves, please.", BOTH),
+    ("What was the last loaf that was sold?", ORDERED),
+    ("What is the highest price, and which loaf has it?", ORDERED),
+    ("What are the two dearest loaves of each shop?", NEITHER),
     ("Leaving out rolls, what are the three heaviest things on sale?", BOTH),
 ]
 

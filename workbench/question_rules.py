@@ -25,14 +25,16 @@ _REQUEST = (
     r"(?:name|list|show|give|find|return|display|tell|state|provide|identify|print|select|mention|enumerate|report"
     r"|get|present|pick|write|describe|indicate|fetch|retrieve|output|suggest|choose|take|see|want|need|like)"
 )
-_FILLER = r"(?:please|me|us|out|down|up|only|just|any|all|the|these|those|of|them|full|first|last|next|other|and)"
+_FILLER = (
+    r"(?:please|me|us|out|down|up|only|just|any|all|the|our|my|these|those|of|them|full|first|last|next|other|and)"
+)
 
 # Wordings that ask for a sorted list, each with an example.
 ORDERS = (
     (r"\b(?:in|by|into)(?: (?!(?:an|one|each|every|any|no|this|same|purchase|his|her|our)\b)[\w'-]+){0,3} (?<!rank )order\b(?! (?:to|numbers?|form)\b)", "in descending order of age"),
     (r"(?<!was )(?<!were )(?<!been )\border(?:ed)? (?:\w+ )?(?:by|alphabetically|according)\b|\bin sequence\b", "order by date"),
     (r"(?:^|[,;] |\band |\bplease )(?:order|sort|arrange|rank) (?:the|them|these|those|all|it|by|each|every|in|from|results?)\b", "sort them"),
-    (r"\bsorted\b|\bsort (?:\w+ ){0,6}(?:by|from|in)\b", "sorted by name"),
+    (r"\bsorted\b(?! out)|\bsort (?:\w+ ){0,6}(?:by|from|in)\b", "sorted by name"),
     (r"\b(?:arranged?|listed) (?:by|alphabetically|according|from|in order)\b", "arranged by year"),
     (r"^rank\b|\brank(?:ed|ing)? (?:[\w']+ ){0,6}(?:by|according|from|based on|in terms of)\b|\bhow (?:do|does|did) .*\brank\b", "rank them by height"),
     (r"\b(?:a|the) ranking of\b|\branked list\b", "the ranking of clubs"),
@@ -62,8 +64,11 @@ NUMBERS = (
     (rf"^(?!(?:which|who|how|where|when|of|among|between|in)\b).*\b(?:of|for|with|about|are|were) (?:(?:the|those|our|its) )?{{n}} (?:[\w'-]+ ){{0,9}}?{_SUPERLATIVE}\b", "names of the 3 smallest"),
     (rf"\b(?:{_SUPERLATIVE}|most [a-z]+|first|last|second|newest|next) {{n}}\b(?! {_PERIODS}\b)(?! {_UNITS})", "the top 3"),
     (rf"\b(?:top|bottom)[ -]?(?:{{n}}|1|one)\b(?! {_UNITS})", "top-10"),
+    (rf"\b(?:which|what)(?: [\w'-]+){{1,3}} (?:are|were) (?:the|our) {{n}} (?:[\w'-]+ )?{_SUPERLATIVE}\b", "which islands are the two biggest"),
+    (rf"^(?:the )?{{n}} (?:[\w'-]+ )?{_SUPERLATIVE}\b", "the ten longest songs"),
+    (r"^{n} (?:are enough|will do|suffice)\b|\b(?:stop|limit|cut)\b.* (?:at|to) {n}$|, {n} of them$", "limit it to eight"),
     (r"\b{n} (?:[\w'-]+ )?(?:to|on|per) (?:a|each|the|every) page\b", "ten names to a page"),
-    (r"\blooking for (?:the )?{n}\b", "I am looking for the two oldest"),
+    (r"\b(?:looking for|(?:want|need|like) to \w+) (?:the )?{n}\b", "I am looking for the two oldest"),
     (rf"(?:^|[,;] |\band |\bplease ){_REQUEST}(?: (?:me|us|out|just|only|any|the))* (?:only )?(?:one|1|a single) (?!(?:of|who|that|which|with|for|where|per|way|line|row|entry|record|figure|number|value|result|column|list|table|word)\b)(?!{_UNITS}\b)[a-z]+", "name one member"),
 )  # fmt: skip
 # A number behind one of these is a condition or a span of time, and so is one that opens a sentence aside.
@@ -97,7 +102,7 @@ _MEASURES = (
     r"|percentages?|rates?|values?|horsepower|mpg|durations?|distances?|capacity|shares?|temperatures?|points?|speeds?"
     r"|counts?|areas?|sizes?|totals?|averages?|costs?|budgets?|attendances?|sums?|balances?|fees?|dates?|levels?|depths?"
     r"|income|profits?|revenues?|sales|earnings|payments?|debts?|loan amounts?|bids?|elevations?|altitudes?|latitudes?"
-    r"|longitudes?|accelerate|displacement|weeks?|days?|hours?|minutes?|years of|gap|margin|quantity)"
+    r"|longitudes?|accelerate|displacement|weeks?|days?|hours?|minutes?|years of|gap|margin|quantity|fares?|wages?|rents?|bonus|votes|pressure|dose|frequency)"
 )
 _NO_SINGLE = r"(?! (?:common|commonly|popular|frequent|frequently|often|used)\b)"
 _EXTREME = rf"{_SUPERLATIVE}{_NO_SINGLE} (?:(?!by\b|in\b|of\b|with\b|for\b|from\b|on\b|at\b|and\b|that\b|to\b)[\w-]+ ){{0,2}}?{_MEASURES}\b"
@@ -106,6 +111,9 @@ _WHAT_IS = rf"(?:what|how (?:much|high|low|old|long|large|big|great)|{_REQUEST})
 VALUES = (
     rf"\b{_WHAT_IS} (?:the |his |her |its |their )?(?:[\w-]+ (?:and|or|,) )*{_EXTREME}(?!.*{AND_WHOSE})",
     rf"\band (?:what (?:is|was) )?(?:the )?{_EXTREME}(?!.*{AND_WHOSE})",
+    rf"\bwhat (?:is|was) the (?:most|least|fewest) (?:that|anyone|anybody|ever|any|a)\b(?!.*{AND_WHOSE})",
+    rf"\b(?:{_SUPERLATIVE}(?:, and |, | and ))+(?:the )?(?:average|mean)\b",
+    rf"\b(?:average|mean)(?:(?:, and |, | and )(?:the )?{_SUPERLATIVE}\b)+",
 )
 
 _PLACES = r"(?:in|on|at|during|from|since|after|before|until|by|for|into|per|within|between|each|every|not)\b"
@@ -113,8 +121,8 @@ _NO_FIRST = r"(?:names?|initials?|letters?|characters?|lap|half|words?|columns?|
 SINGULARS = (  # wordings that ask for the row at an extreme
     (rf"\b{_SUPERLATIVE}\b", "the tallest tree"),
     (r"(?<!not )(?<!n't )\b(?:with|has|had|having|have|reached) (?:the |a )?(?:maximum|minimum|max|min)\b(?! of\b)", "with the maximum age"),
-    (r"\b(?:was|were|is|are|came|be) (?:the )?(?:very )?(?:first|last)(?: to\b|$)|\bwho (?:was|is|came) (?:the )?(?:first|last)\b|\b(?:first|last) ever\b", "was the last to open"),
-    (rf"\b(?:when|what|who|which|where|{_REQUEST})(?: (?!{_PLACES})[\w'-]+){{0,7}} (?:the|his|her|its|their|our|\w+'s) (?:very )?(?:first|last) (?!{_NO_FIRST})\w+", "the name of the first guest"),
+    (r"\b(?:was|were|is|are|came|be) (?:the )?(?:very )?(?:first|last)(?: to\b|$)|\bwho (?:was|is|came) (?:the )?(?:first|last)\b|\b(?:first|last) ever\b|\b(?:which|who|what|when)\b.* (?:first|last)$|^when\b.* for the (?:first|last) time\b", "was the last to open"),
+    (rf"\b(?:(?:when|what|where|{_REQUEST})(?: (?!{_PLACES})[\w'-]+){{0,7}} (?:the|his|her|its|their|our)|(?:who|which)(?: (?!{_PLACES})[\w'-]+){{0,7}} (?:the|\w+'s)) (?:very )?(?:first|last) (?!{_NO_FIRST})\w+", "the name of the first guest"),
     (r"\b(?:more|fewer|less|\w+er)\b.* than any (?:other|one else)\b|\bthan (?:everyone|all others|all the others)\b", "more than any other"),
     (r"\bwho (?:is|was|came) (?:second|third|fourth|fifth)\b|\b(?:second|third|runner-up) place\b", "who is second"),
 )  # fmt: skip
@@ -125,8 +133,9 @@ _NEW_QUESTION = (
 # An extreme that only says which list or day is meant.
 SCOPES = (
     rf"\b(?:than|above|below) (?:the )?{_SUPERLATIVE}\b|"
-    r"\b(?:on|in|at|by|since|until|from|of|during|to|as of|under) (?:the|their|its|his|her) (?:latest|last|first|newest|most recent)"
-    r" (?:list|year|season|month|round|day|week|issue|version|count|lap|half|edition)\b"
+    r"\b(?:on|in|at|by|since|until|from|of|during|to|as of|under) (?:the|their|its|his|her) (?:"
+    r"(?:last|first) (?:list|year|season|month|round|day|week|count|lap|half)|(?:latest|last|newest|most recent)"
+    r" (?:list|issue|version|count|edition))\b"
 )
 _COMPARATIVE = (
     r"(?:more|less|fewer|higher|lower|older|younger|larger|bigger|smaller|greater|longer|shorter|taller|heavier|lighter|faster|slower|earlier"
