@@ -104,7 +104,7 @@ def slices(shared) -> list:
     return [shared / "data" / name for name in ("spider", "bird", "bird/gold_without_database.json")]
 
 
-FLOORS = {"tune": (99, 99)}
+FLOORS = {"tune": (99, 99), "held": (97, 99)}  # held: scored once, 97.4 and 99.8, when the rules were finished
 
 
 @pytest.mark.parametrize("half", FLOORS)
