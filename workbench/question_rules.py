@@ -1,8 +1,8 @@
 """What a question's words ask of its answer's rows: an order, and a number of them. Rules that ship.
 
-In: the English question. Out: two yes or no, found apart. The rules are general ones of wording, in the tables below, made
-on the tune half of `workbench/labels` alone; that folder's README says what the two axes mean. A question is read
-sentence by sentence, in lower case. What the words leave open counts as no.
+In: the English question. Out: two yes or no, found apart. The rules are general ones of wording, in the tables below,
+made on the tune half of `workbench/labels` alone; that folder's README says what the two axes mean, and what the rules
+reach on the other half. A question is read sentence by sentence, in lower case. What the words leave open counts as no.
 """
 
 import re
@@ -71,7 +71,7 @@ NUMBERS = (
     (r"\b(?:looking for|(?:want|need|like) to \w+) (?:the )?{n}\b", "I am looking for the two oldest"),
     (rf"(?:^|[,;] |\band |\bplease ){_REQUEST}(?: (?:me|us|out|just|only|any|the))* (?:only )?(?:one|1|a single) (?!(?:of|who|that|which|with|for|where|per|way|line|row|entry|record|figure|number|value|result|column|list|table|word)\b)(?!{_UNITS}\b)[a-z]+", "name one member"),
 )  # fmt: skip
-# A number behind one of these is a condition or a span of time, and so is one that opens a sentence aside.
+# A number behind one of these is a condition or a span of time.
 NO_NUMBERS = (
     r"(?:atleast|among|reached|reach|made|entered|over|under|above|below|exactly|than|between|into"
     r"|in the (?:first|last|next)|in (?:first|last|next)|within|during|every|each|after|before|leaving|except|without|apart from|besides|up to|about|around|nearly|all)"
