@@ -5,7 +5,7 @@ import pytest
 from workbench.backends.base import Execution
 from workbench.gold_order import GoldOrder
 from workbench.judge import PairResults, duplicates_may_differ, judge
-from workbench.question_labels import QuestionClass, question_class
+from workbench.question_class import QuestionClass, question_class
 from workbench.result_table import ResultTable
 
 NAME_ERROR = Execution("name_error", message="no such column: x")
@@ -93,12 +93,10 @@ QUESTION = {"db_id": "d", "question": "q?", "gold_sql": "SELECT 1", "is_ordered"
     [
         ({"is_ordered": True, "is_row_count_fixed": True, "class_source": "hand"}, (True, True, "hand")),
         ({"is_ordered": False, "is_row_count_fixed": False}, (False, False, "benchmark")),
-        ({"is_ordered": True}, (False, False, "gold_sql")),
-        ({"gold_sql": "SELECT a FROM t ORDER BY a"}, (True, False, "gold_sql")),
-        ({"gold_sql": "SELECT a FROM t ORDER BY a LIMIT 1"}, (True, False, "gold_sql")),
-        ({"gold_sql": "SELECT a FROM t ORDER BY a LIMIT 3"}, (True, True, "gold_sql")),
-        ({"gold_sql": "no SQL"}, (False, False, "gold_sql")),
-        ({"gold_sql": None}, (False, False, "gold_sql")),
+        ({"is_ordered": True}, (False, False, "rules")),
+        ({"question": "Who is the oldest?", "gold_sql": "SELECT a FROM t"}, (True, False, "rules")),
+        ({"question": "Name the three oldest.", "gold_sql": None}, (True, True, "rules")),
+        ({"question": "Who is there?", "gold_sql": "SELECT a FROM t ORDER BY a LIMIT 3"}, (False, False, "rules")),
     ],
 )
 def test_where_a_questions_class_comes_from(labels, expected):
@@ -110,7 +108,7 @@ def test_hand_labels_that_ship_are_found(shared):
 
     questions = wb.read_benchmark(shared / "data" / "bird").questions
     sources = [question_class(row).source for row in questions.iter_rows(named=True)]
-    assert set(sources) == {"hand", "gold_sql"}
+    assert set(sources) == {"hand", "rules"}
 
 
 def test_names_of_classes():

@@ -7,7 +7,7 @@ import pytest
 
 from workbench.errors import ResultsError
 from workbench.metrics import wilson_interval
-from workbench.rates import cluster_means, compare_verdicts, holm, mcnemar, paired_bootstrap, rate
+from workbench.rates import balanced_accuracy, cluster_means, compare_verdicts, holm, mcnemar, paired_bootstrap, rate
 
 
 def test_rate_has_both_intervals():
@@ -103,3 +103,17 @@ def test_holm():
 def test_impossible_input_raises(call):
     with pytest.raises(ResultsError):
         call()
+
+
+def test_balanced_accuracy_is_the_mean_of_two_recalls():
+    truth = [True] * 5 + [False] * 10
+    said = [True] * 4 + [False] + [False] * 9 + [True]
+    found = balanced_accuracy(truth, said, ["a", "b", "c", "a", "b"] * 3)
+    assert found.share == pytest.approx((4 / 5 + 9 / 10) / 2)
+    (low, high), (other_low, other_high) = wilson_interval(4, 5), wilson_interval(9, 10)
+    assert found.low == pytest.approx(0.85 - math.hypot(0.8 - low, 0.9 - other_low) / 2)
+    assert found.high == pytest.approx(0.85 + math.hypot(high - 0.8, other_high - 0.9) / 2)
+    assert found.cluster_low <= found.share <= found.cluster_high
+    assert balanced_accuracy(truth, said, ["a"] * 15).cluster_low is None
+    with pytest.raises(ResultsError, match="the same"):
+        balanced_accuracy([True], [True], ["a"])

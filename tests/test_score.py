@@ -25,6 +25,7 @@ GOLDS = {
     "gold_failed": "SELECT wingspan FROM bird",
     "order": "SELECT name FROM bird ORDER BY grams",
 }
+QUESTIONS = {"order": "What are the birds' names, sorted?"}
 PREDICTIONS = {
     "equal": "SELECT name FROM bird WHERE grams >= 11",
     "wrong": "SELECT 1 + count(*) FROM bird",
@@ -60,7 +61,10 @@ def folder(tmp_path):
 
 
 def _write_golds(folder, golds: dict[str, str]) -> None:
-    rows = [{"question_id": name, "db_id": "birds", "question": f"{name}?", "SQL": sql} for name, sql in golds.items()]
+    rows = [
+        {"question_id": name, "db_id": "birds", "question": QUESTIONS.get(name, f"{name}?"), "SQL": sql}
+        for name, sql in golds.items()
+    ]
     (folder / "questions.json").write_text(json.dumps(rows))
 
 
@@ -183,7 +187,7 @@ def test_explain_lays_a_pair_open(run):
     assert row["result"].splitlines()[1] == "'owl'"
     assert (row["question_class"], row["class_source"], row["ties"]) == (
         "ordered_not_fixed",
-        "gold_sql",
+        "rules",
         "no rows are tied",
     )
     assert (row["df_match"], row["bird_ex"], row["reason"]) == (False, True, EXPECTED["order"][3])

@@ -272,11 +272,26 @@ def _results_options(command: Callable) -> Callable:
 @main.command()
 @click.argument("name")
 @_results_options
+@click.option(
+    "--benchmark", "benchmarks", metavar="PATH", multiple=True, help="For classifier: texts besides the bundled."
+)
+@click.option("--half", type=click.Choice(["tune", "held"]), help="For classifier: only this half of the hand labels.")
 @json_option
-def study(name: str, run: str | None, published: bool, is_json: bool) -> None:
-    """Print a study table, or all of them, and store it with the run."""
-    from workbench.study import studies
+def study(
+    name: str, run: str | None, published: bool, benchmarks: tuple[str, ...], half: str | None, is_json: bool
+) -> None:
+    """Print a study table, or all of them, and store it with the run; `classifier` is of hand labels and takes no run."""
+    from workbench.study import LABEL_STUDIES, studies
     from workbench.study import study as study_
+
+    if name in LABEL_STUDIES and not run and not published:
+        from workbench.classifier_study import classifier
+
+        for table in classifier(benchmarks, half).values():
+            print_table(table, is_json)
+        return
+    if benchmarks or half:
+        raise ConfigError("--benchmark and --half belong to hand labels", hint=f"for: {', '.join(LABEL_STUDIES)}")
 
     if name != "all":
         print_table(study_(name, run, is_published=published), is_json)

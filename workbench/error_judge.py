@@ -5,17 +5,13 @@ are asked at temperature 0 and kept by content, so that the same model is never 
 categories' definitions are the plans paper's; those of the eight types and all examples, one for each name, are ours.
 """
 
-import json
 import re
-from collections.abc import Callable
 
-from workbench import paths
 from workbench.errors import ConfigError
 from workbench.labels import CATEGORIES, ERROR_TYPES
-from workbench.results import content_hash, write_cached
+from workbench.llm_answers import Ask, kept_answer
 
 SAMPLING = {"temperature": 0.0, "max_tokens": 200}
-Ask = Callable[[list[dict[str, str]], dict[str, object]], str]  # messages, sampling -> the answer's text
 
 # name -> (definition, question, gold, prediction, message)
 _CATEGORY_EXAMPLES = {
@@ -188,10 +184,4 @@ def judge(
     ask: raises GenerationError where there is no answer; that is not kept.
     """
     messages = judge_messages(question, gold_sql, predicted_sql, message, scheme)
-    file = paths.cache_path("judgements", content_hash(model, messages, SAMPLING) + ".json")
-    if file.is_file():
-        text = json.loads(file.read_text("utf-8"))["answer"]
-    else:
-        text = ask(messages, SAMPLING)
-        write_cached(file, json.dumps({"model": model, "answer": text}).encode())
-    return read_judgement(text, scheme)
+    return read_judgement(kept_answer(model, ask, messages, SAMPLING, "judgements"), scheme)

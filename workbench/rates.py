@@ -41,6 +41,17 @@ class Rate:
 
 
 @dataclass(frozen=True)
+class Balanced:
+    """Balanced accuracy, the mean of the recalls of yes and of no. cluster_low, cluster_high: None for a single database."""
+
+    share: float
+    low: float
+    high: float
+    cluster_low: float | None
+    cluster_high: float | None
+
+
+@dataclass(frozen=True)
 class McNemar:
     """Pairs that only one of two models has right, and the p-values of the hypothesis that both are as likely.
 
@@ -89,6 +100,39 @@ def cluster_means(values: Sequence[float], clusters: Sequence[str], resamples: i
     sizes = np.bincount(index)
     drawn = np.random.default_rng(SEED).multinomial(sums.size, np.full(sums.size, 1 / sums.size), size=resamples)
     return (drawn @ sums) / (drawn @ sizes)
+
+
+def balanced_accuracy(truth: Sequence[bool], said: Sequence[bool], clusters: Sequence[str]) -> Balanced:
+    """Of yes-or-no answers beside the truth, with 95 % intervals. ResultsError where the truth holds only one of them.
+
+    low, high: the sum of two Wilson intervals as independent ones (Newcombe 1998, method 10, halved), which does not shrink
+    to a point where nothing was missed. cluster_low, cluster_high: bootstrap over databases; draws that lack an answer
+    count for nothing.
+    """
+    _check_paired(truth, said)
+    _check_places(truth, clusters)
+    if len(set(truth)) < 2:
+        raise ResultsError(
+            "all true answers are the same", where="balanced accuracy", hint="recall is of yes and of no"
+        )
+    names, index = np.unique(np.asarray(clusters, dtype=object).astype(str), return_inverse=True)
+    truth, right = np.asarray(truth, dtype=bool), np.equal(truth, said)
+    recalls, squares, drawn_recalls = [], [], []
+    weights = np.random.default_rng(SEED).multinomial(names.size, np.full(names.size, 1 / names.size), size=RESAMPLES)
+    for answer in (True, False):
+        is_one = truth == answer
+        hits, n = int((right & is_one).sum()), int(is_one.sum())
+        low, high = wilson_interval(hits, n)
+        recalls.append(hits / n)
+        squares.append(((hits / n - low) ** 2, (high - hits / n) ** 2))
+        drawn_hits, drawn_n = (weights @ np.bincount(index, which, names.size) for which in (right & is_one, is_one))
+        drawn_recalls.append(np.divide(drawn_hits, drawn_n, out=np.full(RESAMPLES, np.nan), where=drawn_n > 0))
+    share = fmean(recalls)
+    below, above = (math.sqrt(sum(side)) / 2 for side in zip(*squares, strict=True))
+    ends = (None, None)
+    if names.size > 1:
+        ends = tuple(float(end) for end in np.nanpercentile(sum(drawn_recalls) / 2, [2.5, 97.5]))
+    return Balanced(share, max(0.0, share - below), min(1.0, share + above), *ends)
 
 
 def mcnemar(only_first: int, only_second: int) -> McNemar:

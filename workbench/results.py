@@ -167,7 +167,7 @@ TABLES: dict[str, dict[str, tuple[type[pl.DataType], str]]] = {
         "question_class": (_TEXT, "not_ordered | ordered_fixed | ordered_not_fixed: what the question asks for"),
         "class_source": (
             _TEXT,
-            "who says so: hand | rules | llm | benchmark | gold_sql (a stand-in: the gold's ORDER BY and LIMIT)",
+            "who says so: hand | benchmark | rules | llm",
         ),
         "df_match": (
             _FLAG,

@@ -19,7 +19,7 @@ from workbench.errors import BenchmarkError
 from workbench.execute import Executor, Statement
 from workbench.gold_order import GoldOrder, OrderQueries, gold_order, order_queries
 from workbench.instances import make_instances, suite_verdicts
-from workbench.question_labels import QuestionClass, question_class
+from workbench.question_class import QuestionClass, question_class
 from workbench.result_table import ResultTable
 from workbench.results import Run, content_hash, part_name
 from workbench.schema import Schema

@@ -111,7 +111,8 @@ STUDIES = {
     "efficiency": Study("efficiency", _efficiency),
     "tokens": Study("tokens", _tokens, _published_tokens),
 }
-PLANNED = ("features", "meta", "classifier", "agreement")
+LABEL_STUDIES = ("classifier",)  # of hand labels and benchmarks, not of a run: `classifier_study`
+PLANNED = ("features", "meta", "agreement")
 
 
 def study(name: str, run: Run | str | Path | None = None, *, is_published: bool = False) -> pl.DataFrame:
@@ -170,6 +171,8 @@ def _scores(run: Run) -> pl.DataFrame:
 def _known(name: str, run: object, is_published: bool) -> None:
     if name in PLANNED:
         raise NotBuiltError(f"{name} is not built yet", hint=f"available: {', '.join(STUDIES)}")
+    if name in LABEL_STUDIES:
+        raise ConfigError(f"{name} is of hand labels, not of a run", hint=f"workbench study {name} --benchmark PATH")
     if name not in STUDIES:
         raise ConfigError(f"there is no study {name!r}", hint=f"available: {', '.join(STUDIES)}")
     if is_published and name not in _available(is_published):
