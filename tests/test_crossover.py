@@ -69,6 +69,13 @@ def test_sql_as_written_stands_in_where_nothing_was_asked_natively():
         assert crossover(given)["crossing_b"][0] == pytest.approx(10)
 
 
+def test_simulated_models_stand_apart_from_real_ones():
+    sizes = {1: (0.5, 0.3), 10: (0.5, 0.5), 100: (0.5, 0.7)}
+    rows = crossover(pl.concat([table(sizes), table({0.1: (0.0, 0.0)}, is_simulated=False)]))
+    found = dict(rows.select("is_simulated", "crossing_b").rows())
+    assert found == {True: pytest.approx(10), False: None}
+
+
 def test_an_empty_table_is_refused():
     with pytest.raises(ResultsError, match="empty"):
         crossover(table({1: (0.5, 0.3)}).clear())

@@ -1,6 +1,7 @@
 """From which model size on plans do at least as well as SQL on the worst engine.
 
-In: the study table `portability`. Out: the study table `crossover`, one row per run and benchmark: a line per target, by
+In: the study table `portability`. Out: the study table `crossover`, one row per run and benchmark, simulated models apart
+from real ones: a line per target, by
 least squares of lower-bound accuracy on log10(parameters in billions) over prompted open-weight models (plans paper,
 section 6.3 and figures 3 and 7), where they cross, and an interval from resampling models.
 """
@@ -31,7 +32,7 @@ def crossover(portability: pl.DataFrame) -> pl.DataFrame:
     has_native = used.filter(mode="native").select("run", "benchmark").unique()
     as_written = used.filter(mode="as-written").join(has_native, on=["run", "benchmark"], how="anti")
     used = pl.concat([used.filter(pl.col("mode") != "as-written"), as_written])
-    keys = portability.select("run", "benchmark").unique(maintain_order=True)
+    keys = portability.select("run", "benchmark", "is_simulated").unique(maintain_order=True)
     rows = [key | _row(used.filter(**key)) for key in keys.iter_rows(named=True)]
     return pl.DataFrame(rows, schema=dtypes("crossover"))
 
@@ -39,8 +40,7 @@ def crossover(portability: pl.DataFrame) -> pl.DataFrame:
 def _row(models: pl.DataFrame) -> dict:
     lines = {target: models.filter(target=target) for target in ("sql", "plan")}
     row = {f"{target}_models": part.height for target, part in lines.items()}
-    row |= {"is_simulated": bool(models["is_simulated"].any()), "metric": models["metric"].first()}
-    row |= {"engines": models["engines"].first()}
+    row |= {"metric": models["metric"].first(), "engines": models["engines"].first()}
     few = [target for target, part in lines.items() if part["params_b"].n_unique() < FEWEST]
     if few:
         return row | {"reason": f"fewer than {FEWEST} sizes of prompted open-weight models with {' and '.join(few)}"}
