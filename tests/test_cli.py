@@ -150,7 +150,7 @@ BROKEN = {
     "a limit that is no number": (None, None, (*SCORE, "--seconds", "nan"), "limit of nan seconds"),
     "a header that is not ours": (
         "results/r/run.json",
-        '{"schema_version": 1, "benchmark": 5}',
+        '{"schema_version": 2, "benchmark": 5}',
         SCORE,
         "its benchmark is not described",
     ),

@@ -1,9 +1,8 @@
 """From which model size on plans do at least as well as SQL on the worst engine.
 
 In: the study table `portability`. Out: the study table `crossover`, one row per run and benchmark, simulated models apart
-from real ones: a line per target, by
-least squares of lower-bound accuracy on log10(parameters in billions) over prompted open-weight models (plans paper,
-section 6.3 and figures 3 and 7), where they cross, and an interval from resampling models.
+from real ones: a line per target, by least squares of lower-bound accuracy on log10(parameters in billions) over prompted
+open-weight models (plans paper, section 6.3 and figures 3 and 7), where they cross, and an interval from resampling models.
 """
 
 import numpy as np
@@ -20,7 +19,7 @@ FEWEST = 3  # models of each target
 
 
 def crossover(portability: pl.DataFrame) -> pl.DataFrame:
-    """Columns as results.py describes them. Null with a reason where there are too few models or no crossing.
+    """Columns as result_columns.py describes them. Null with a reason where there are too few models or no crossing.
 
     SQL that was asked for natively is preferred to SQLite's as written. ResultsError where the table is empty.
     """

@@ -1,6 +1,6 @@
 """How a model's accuracy holds up across engines: per engine, worst, best, and their ratio, portability.
 
-In: the scores table (one row per generation x engine; columns in results.py). Out: study tables, one row per model x
+In: the scores table (one row per generation x engine; columns in result_columns.py). Out: study tables, one row per model x
 target x engine (`accuracy_by_engine`) or per model x target (`portability`). All shares are fractions of 1.
 Definitions: plans paper, section 1 (lower bound) and table 2 (portability). Reads stored scores only.
 """
