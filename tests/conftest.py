@@ -10,7 +10,16 @@ import pytest
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
-LONGEST = ("test_run", "test_attacks", "test_mysql", "test_gate")  # begun first, so that the others fill in beside them
+# begun first, so that the others fill in beside them
+LONGEST = (
+    "test_run",
+    "test_mutation_study",
+    "test_local_model",
+    "test_attacks",
+    "test_mysql",
+    "test_gate",
+    "test_secrets",
+)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
