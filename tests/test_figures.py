@@ -12,8 +12,9 @@ from matplotlib.lines import Line2D
 
 from workbench import captions, marks
 from workbench import published as papers
+from workbench.draw_portability import portability, portability_numbers
 from workbench.errors import ResultsError
-from workbench.figures import FIGURES, REGIMES, SERIES, house, portability, portability_numbers, save_figure
+from workbench.house import REGIMES, SERIES, house, save_figure
 from workbench.portability import ENGINES, SCHEMA
 
 
@@ -271,7 +272,7 @@ def test_same_bytes_from_another_process(tmp_path, published):
     figure = portability(published, "bird-dev")
     paths = save_figure(figure, figure.numbers, tmp_path / "here", "f")
     code = (
-        "import sys; from workbench import published; from workbench.figures import *\n"
+        "import sys; from workbench import published; from workbench.draw_portability import portability; from workbench.house import save_figure\n"
         "f = portability(published.portability(), 'bird-dev'); save_figure(f, f.numbers, sys.argv[1], 'f')"
     )
     hostile = {"PYTHONHASHSEED": "7", "MPLBACKEND": "qtagg", "MPLCONFIGDIR": str(tmp_path / "mpl")}
@@ -302,7 +303,7 @@ def test_nothing_global_changes_and_no_pyplot_is_needed():
     code = """
 import sys, matplotlib
 from workbench import published
-from workbench.figures import portability
+from workbench.draw_portability import portability
 state = lambda: {key: matplotlib.rcParams[key] for key in matplotlib.rcParams if key != "backend"}  # reading it loads pyplot
 before = state()
 assert portability(published.portability(), "bird-dev")._repr_png_().startswith(b"\\x89PNG")
@@ -315,7 +316,6 @@ assert "matplotlib.pyplot" not in sys.modules
 def test_every_series_engine_and_regime_has_words():
     assert set(captions.ENGINES) == set(ENGINES)
     assert set(REGIMES.values()) <= set(Line2D.fillStyles)
-    assert set(FIGURES) == {"portability"}
 
 
 LINES = [

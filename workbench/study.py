@@ -143,19 +143,23 @@ def figures(
     name: str | Sequence[str], run: Run | str | Path | None = None, *, is_published: bool = False
 ) -> list[Path]:
     """Draw figures (pdf, png, and the numbers as csv) under figures/; "all" draws every one. Returns the files."""
-    from workbench.figures import FIGURES, save_figure
+    from workbench.figures import FIGURES
+    from workbench.house import save_figure
 
+    there = [each for each, drawing in FIGURES.items() if set(drawing.tables) <= set(_available(is_published))]
     if not isinstance(name, str) or name == "all":
-        chosen = [each for each in FIGURES if each in _available(is_published)] if name == "all" else name
+        chosen = there if name == "all" else name
         return [path for each in chosen for path in figures(each, run, is_published=is_published)]
-    _known(name, run, is_published)
+    _chosen(run, is_published)
     if name not in FIGURES:
-        raise ConfigError(f"{name} has a table, but no figure", hint=f"available: {', '.join(FIGURES)}")
-    table = study(name, run, is_published=is_published)
+        raise ConfigError(f"there is no figure {name!r}", hint=f"available: {', '.join(FIGURES)}")
+    if name not in there:
+        raise ConfigError(f"the papers print no numbers for {name}", hint=f"available: {', '.join(there)}")
+    tables = [study(each, run, is_published=is_published) for each in FIGURES[name].tables]
     folder = paths.figures_dir(paths.PUBLISHED if is_published else Run.open(run).path)
     drawn: list[Path] = []
-    for benchmark in table["benchmark"].unique(maintain_order=True):
-        figure = FIGURES[name](table, benchmark)
+    for benchmark in tables[0]["benchmark"].unique(maintain_order=True):
+        figure = FIGURES[name].draw(*tables, benchmark)
         stem = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{name}_{benchmark}")
         drawn += save_figure(figure, figure.numbers, folder, stem)
     return drawn
@@ -177,6 +181,10 @@ def _known(name: str, run: object, is_published: bool) -> None:
         raise ConfigError(f"there is no study {name!r}", hint=f"available: {', '.join(STUDIES)}")
     if is_published and name not in _available(is_published):
         raise ConfigError(f"the papers print no {name}", hint=f"available: {', '.join(_available(is_published))}")
+    _chosen(run, is_published)
+
+
+def _chosen(run: object, is_published: bool) -> None:
     if (run is None) == (not is_published):
         raise ConfigError("say which results", hint="either --run RUN or --published")
 
