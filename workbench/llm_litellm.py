@@ -9,8 +9,8 @@ import openai
 
 from workbench.chat_body import parse_body
 from workbench.config import ModelConfig
-from workbench.errors import AnswerLost, CallRejected, GenerationError
-from workbench.llm_openai import find_key, retry_after
+from workbench.errors import AnswerLost, GenerationError
+from workbench.llm_openai import find_key, rejection
 
 
 class LiteLLMSender:
@@ -35,11 +35,11 @@ class LiteLLMSender:
                 **body, **{name: value for name, value in about.items() if value}, num_retries=0, max_retries=0
             )
         except openai.APIStatusError as error:
-            raise CallRejected(
-                f"HTTP {error.status_code}: {self.clean(error)}",
-                error.status_code,
-                retry_after=retry_after(error.response.headers.get("retry-after")),
-            ) from None
+            if (
+                not error.response.headers
+            ):  # no server said so: litellm gives a broken connection and cut JSON a 500 too
+                raise AnswerLost(self.clean(error)) from None
+            raise rejection(error, self.clean) from None
         except openai.APIError as error:
             raise AnswerLost(self.clean(error)) from None
         return parse_body(self.scrub(answer.model_dump_json()), "application/json")

@@ -7,6 +7,8 @@ for it before anyone sees it.
 
 import asyncio
 import os
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -50,7 +52,7 @@ class OpenAISender:
             raw = await self.client.post("/chat/completions", body=body, cast_to=httpx2.Response)
             content_type, text = raw.headers.get("content-type", ""), raw.text
         except openai.APIStatusError as error:
-            raise self.rejection(error) from None
+            raise rejection(error, self.clean) from None
         except openai.APITimeoutError:
             raise AnswerLost(f"no whole answer within {self.model.limits.seconds:g} s") from None
         except openai.APIConnectionError as error:
@@ -60,17 +62,6 @@ class OpenAISender:
             raise AnswerLost(self.clean(f"the connection broke: {error or type(error).__name__}")) from None
         return parse_body(self.scrub(text), content_type)
 
-    def rejection(self, error: openai.APIStatusError) -> CallRejected:
-        code = error.body.get("code") if isinstance(error.body, dict) else None
-        said = error.body.get("message") if isinstance(error.body, dict) else None
-        what = said if isinstance(said, str) else (error.response.text or error.response.reason_phrase)
-        return CallRejected(
-            f"HTTP {error.status_code}: {self.clean(what)}",
-            error.status_code,
-            code if isinstance(code, str) else None,
-            retry_after(error.response.headers.get("retry-after")),
-        )
-
     def scrub(self, text: str) -> str:
         return text.replace(self.key, "<key>") if self.key else text
 
@@ -79,6 +70,23 @@ class OpenAISender:
 
     async def close(self) -> None:
         await self.client.close()
+
+
+def rejection(error: openai.APIStatusError, clean: Callable[[object], str]) -> CallRejected:
+    """What an HTTP status that is an error says, through `clean`."""
+    body = error.body
+    if body is None:  # litellm drops it
+        with suppress(ValueError):
+            body = error.response.json()
+    body = body.get("error", body) if isinstance(body, dict) else body
+    code, said = (body.get("code"), body.get("message")) if isinstance(body, dict) else (None, body)
+    what = said if isinstance(said, str) else (error.response.text or error.message or error.response.reason_phrase)
+    return CallRejected(
+        f"HTTP {error.status_code}: {clean(what)}",
+        error.status_code,
+        code if isinstance(code, str) else None,
+        retry_after(error.response.headers.get("retry-after")),
+    )
 
 
 def retry_after(header: str | None) -> float | None:
@@ -102,7 +110,7 @@ async def check_reachable(model: ModelConfig) -> None:
         async with asyncio.timeout(CONNECT_SECONDS):
             await sender.client.models.with_raw_response.list()
     except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
-        raise GenerationError(str(sender.rejection(error)), where=model.name) from None
+        raise GenerationError(str(rejection(error, sender.clean)), where=model.name) from None
     except openai.APIConnectionError as error:
         where = model.base_url or "OpenAI"
         raise GenerationError(sender.clean(f"nobody answers: {error.__cause__ or error}"), where=where) from None
