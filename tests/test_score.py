@@ -7,15 +7,17 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from workbench import judge
+from workbench import error_columns, judge
 from workbench.backends.base import Execution, Limits
 from workbench.benchmarks import read_benchmark
+from workbench.error_categories import RULES_VERSION
 from workbench.errors import ConfigError, ResultsError
 from workbench.execute import Executor
 from workbench.explain import explain
 from workbench.import_predictions import import_predictions, size_in_name
 from workbench.results import Run
 from workbench.score import dialect_for, score
+from workbench.study import study
 
 GOLDS = {
     "equal": "SELECT name FROM bird WHERE grams > 10",
@@ -179,9 +181,41 @@ def test_a_slow_prediction_and_a_slow_gold_are_two_outcomes(root, folder):
     assert found["b"][0] == "gold_timeout" and found["b"][2] == "timeout"
 
 
+ERRORS = {  # error_category, error_type, words of error_evidence
+    "equal": (None, None, None),
+    "wrong": ("aggregation_grouping", "operator", "gold shows count(*)"),
+    "failed": ("schema_linking", "attribute", "the prediction names nom"),
+    "none": ("dialect_syntax", "clause", "there is no SQL"),
+    "gold_failed": (None, None, None),
+    "order": ("ordering_ranking", "clause", "desc"),
+}
+
+
+def test_what_is_wrong_is_sorted(run):
+    score(run, ["sqlite"])
+    for row in _rows(run).iter_rows(named=True):
+        category, error_type, words = ERRORS[row["question_id"]]
+        assert (row["error_category"], row["error_type"]) == (category, error_type)
+        assert words is None if row["error_evidence"] is None else words in row["error_evidence"]
+        assert row["error_rules"] == (category and RULES_VERSION)
+    assert study("errors", run).filter(name="schema_linking")["n"].to_list() == [1]
+
+
+def test_changed_rules_sort_again_and_judge_nothing(run, monkeypatch):
+    score(run, ["sqlite"])
+    before, executions = _rows(run), run.path / "executions"
+    stamps = {path: path.stat().st_mtime_ns for path in executions.iterdir()}
+    monkeypatch.setattr(error_columns, "RULES_VERSION", RULES_VERSION + 1)
+    assert (done := score(run, ["sqlite"])).judged == 0 and done.kept == 6
+    assert set(_rows(run)["error_rules"]) == {None, RULES_VERSION + 1}
+    assert _rows(run).drop("error_rules").equals(before.drop("error_rules"))
+    assert {path: path.stat().st_mtime_ns for path in executions.iterdir()} == stamps
+
+
 def test_explain_lays_a_pair_open(run):
     score(run, ["sqlite"])
     (row,) = explain(run, "order").iter_rows(named=True)
+    assert (row["error_category"], row["error_type"]) == ERRORS["order"][:2] and "desc" in row["error_evidence"]
     assert (row["model"], row["gold_sql"], row["sql"]) == ("birds-7b", GOLDS["order"], PREDICTIONS["order"])
     assert row["gold_result"].splitlines() == ["name", "'wren'", "'robin'", "'owl'", "(3 rows)"]
     assert row["result"].splitlines()[1] == "'owl'"

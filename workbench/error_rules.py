@@ -7,6 +7,9 @@ over a lookup for its join, UNION of filters for OR, DISTINCT of the rows shown.
 foreign key makes equal by one name.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from workbench.faults_in_conditions import (
     conditions,
     connectives,
@@ -42,8 +45,8 @@ from workbench.faults_in_tables import (
     shape_of_subqueries,
 )
 from workbench.query_pair import Finding, Pair
-from workbench.query_parts import same_columns
-from workbench.read_query_parts import read_query
+from workbench.query_parts import Query, same_columns
+from workbench.read_query_parts import read_query, read_tree
 from workbench.schema import Schema
 
 RULES = (
@@ -80,12 +83,28 @@ RULES = (
 )
 
 
-def compare(gold_sql: str, predicted_sql: str, schema: Schema) -> list[Finding]:
+@dataclass(frozen=True)
+class Gold:
+    """A gold query as it is compared: under its columns' own names, and with equal columns called alike (`same`)."""
+
+    as_written: Query
+    query: Query
+    same: Mapping[str, str]
+
+
+def read_gold(sql: str, schema: Schema) -> Gold:
+    """Raises as `compare` does."""
+    tree = read_tree(sql)
+    as_written = read_query(sql, schema, tree=tree)
+    same = same_columns(as_written, schema)
+    return Gold(as_written, read_query(sql, schema, same, tree), same)
+
+
+def compare(gold: str | Gold, predicted_sql: str, schema: Schema) -> list[Finding]:
     """The faults of a prediction, the first one first; none where nothing differs but what may.
 
-    Raises ParseError and UnsupportedError (sqlite_parser) where either is no SELECT.
+    gold: as SQL, or as `read_gold` gives it. Raises ParseError and UnsupportedError (sqlite_parser) where either is no SELECT.
     """
-    as_written = read_query(gold_sql, schema)
-    same = same_columns(as_written, schema)
-    pair = Pair(read_query(gold_sql, schema, same), read_query(predicted_sql, schema, same), schema, as_written)
+    gold = read_gold(gold, schema) if isinstance(gold, str) else gold
+    pair = Pair(gold.query, read_query(predicted_sql, schema, gold.same), schema, gold.as_written)
     return [found for rule in RULES for found in rule(pair)] or list(ties(pair))

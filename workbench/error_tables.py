@@ -8,13 +8,13 @@ paper, section 6.6). Reads stored scores only.
 import polars as pl
 
 from workbench.error_categories import SCHEMA_LINKING_TYPES, STRUCTURAL
+from workbench.error_columns import WRONG
 from workbench.errors import ResultsError
 from workbench.labels import CATEGORIES, ERROR_TYPES
 from workbench.portability import KEYS, MODEL_KEYS, verdicts
 from workbench.results import dtypes
 
 SORTED_BY = {"category": ("error_category", CATEGORIES), "type": ("error_type", ERROR_TYPES)}
-WRONG = ("judged", "prediction_failed")  # outcomes that can be a model's error; a gold that fails is none
 
 
 def error_counts(scores: pl.DataFrame, metric: str = "bird_ex") -> pl.DataFrame:

@@ -14,7 +14,7 @@ from workbench.compare import tie_groups
 from workbench.errors import BenchmarkError, ResultsError
 from workbench.execute import Executor, Statement, load
 from workbench.gold_order import GoldOrder, gold_order, order_queries
-from workbench.judge import PairResults, df_match
+from workbench.judge import VERDICTS, PairResults, df_match
 from workbench.result_table import ResultTable
 from workbench.results import Run
 from workbench.schema import Schema
@@ -30,7 +30,8 @@ def explain(run: Run | str | Path, question_id: str) -> pl.DataFrame:
 
     Columns: model, target, dialect, engine, question_class, class_source; gold_sql, sql; gold_result, result (the first
     rows as text, null where a statement failed or the cache has lost it); columns (which predicted column stands for
-    which of gold's); ties (what is known of gold's order); the verdicts, outcome and reason. ResultsError for a question
+    which of gold's); ties (what is known of gold's order); the verdicts, outcome and reason; what
+    kind of error a wrong one makes, and what shows it. ResultsError for a question
     that the run does not hold, or has no scores of.
     """
     run = Run.open(run)
@@ -95,7 +96,16 @@ def _explained(row: dict, question: dict, gold: Execution | None, order: GoldOrd
         )
         about["columns"] = _columns(df_match(pair)[0].mapping, *tables)
     return about | {
-        key: row[key] for key in ("df_match", "df_match_strict", "df_match_paper", "bird_ex", "outcome", "reason")
+        key: row[key]
+        for key in (
+            *VERDICTS,
+            "outcome",
+            "reason",
+            "error_category",
+            "error_type",
+            "error_evidence",
+            "error_confidence",
+        )
     }
 
 

@@ -1,7 +1,7 @@
 """Why a prediction has no result: no SQL, SQL that does not parse, names or functions that are not there.
 
-In: the prediction, the schema, and the outcome of its run (status and message as in `executions`; or none, where nobody
-ran it). Out: the finding that says so, or None where it ran. The status decides, as it means the same on every engine;
+In: the prediction, the schema, and the outcome of its run (status and message as in `executions`, of what has no SQL as in
+`generations`; or none, where nobody ran it). Out: the finding that says so, or None where it ran. The status decides, as it means the same on every engine;
 messages are read only for what the text itself does not show.
 """
 
@@ -24,6 +24,10 @@ _FOREIGN = (
     ),
 )
 _NO_FUNCTION = r"no (such )?function|unknown function|function \S+ (does not exist|is not allowed|is unknown)|FUNCTION \S+ does not exist|wrong number of arguments|no function matches|not unique"  # fmt: skip
+_REFUSED_PLANS = {
+    "unknown_table": (LINKING, "table"),
+    "unknown_column": (LINKING, "attribute"),
+}  # statuses of artefacts
 _MESSAGES = (  # of queries that parse and name only what is there
     (
         AGGREGATION,
@@ -41,7 +45,8 @@ _MESSAGES = (  # of queries that parse and name only what is there
 def fault(predicted_sql: str | None, schema: Schema, status: str | None, message: str | None) -> Finding | None:
     """The finding of a prediction that failed; None where it ran or, with no status, where nothing speaks against it."""
     if not (predicted_sql or "").strip():
-        return Finding(SYNTAX, "clause", f"there is no SQL{f': {message}' if message else ''}")
+        category, error_type = _REFUSED_PLANS.get(status, (SYNTAX, "clause"))
+        return Finding(category, error_type, f"there is no SQL{f': {message}' if message else ''}")
     said = f": {message}" if message else ""
     if status in RAN:
         return None

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from sqlglot import exp
 
-from workbench.errors import UnsupportedError
+from workbench.errors import PlanError, UnsupportedError
 from workbench.query_parts import Condition, Query, Value
 from workbench.read_query_values import NEGATED, Place, Scope, ValueReader
 from workbench.schema import Schema, Table
@@ -20,30 +20,34 @@ from workbench.sql_expressions import named_window
 from workbench.sqlite_parser import parse
 
 
-def read_query(sql: str, schema: Schema, same: Mapping[str, str] | None = None) -> Query:
-    """The parts of one query. same: columns that are to be called by another's name, as `same_columns` gives them."""
+def read_query(sql: str, schema: Schema, same: Mapping[str, str] | None = None, tree: exp.Query | None = None) -> Query:
+    """The parts of one query. same: columns that are to be called by another's name, as `same_columns` gives them. tree:
+    what `read_tree` gives for the text, where it is read several times. Raises ParseError and UnsupportedError.
+    """
     try:
-        return _Reader(sql, schema, same or {}).read(_written_out(parse(sql)), [], {})
+        return _Reader(sql, schema, same or {}).read(tree or read_tree(sql), [], {})
     except RecursionError as fault:
         raise UnsupportedError("a query nested too deep") from fault
+    except PlanError as fault:  # a window without a definition
+        raise UnsupportedError(fault.what) from fault
 
 
-def _written_out(tree: exp.Expr) -> exp.Expr:
-    """The same without the ON that sqlglot gives joins that have none, with named windows and `IN table` written out."""
-    for join in tree.find_all(exp.Join):
-        if join.args.get("on") == exp.true():
-            join.set("on", None)
-    for window in list(tree.find_all(exp.Window)):
-        if window.arg_key != "windows" and window.args.get("alias") is not None:
-            base = named_window(window)
-            for part in ("partition_by", "order", "spec"):
-                window.set(part, base.args.get(part))
-            window.set("alias", None)
-    for test in tree.find_all(exp.In):
-        table = test.args.get("field")
-        if isinstance(table, exp.Column) and not table.table:
-            test.set("field", None)
-            test.set("query", exp.Subquery(this=exp.select("*").from_(exp.Table(this=table.this.copy()))))
+def read_tree(sql: str) -> exp.Query:
+    """A text's tree without the ON that sqlglot gives joins that have none, with named windows and `IN table` written out."""
+    tree = parse(sql)
+    for node in list(tree.find_all(exp.Join, exp.Window, exp.In)):
+        if isinstance(node, exp.Join):
+            if node.args.get("on") == exp.true():
+                node.set("on", None)
+        elif isinstance(node, exp.Window):
+            if node.arg_key != "windows" and node.args.get("alias") is not None:
+                base = named_window(node)
+                for part in ("partition_by", "order", "spec"):
+                    node.set(part, base.args.get(part))
+                node.set("alias", None)
+        elif isinstance(table := node.args.get("field"), exp.Column) and not table.table:
+            node.set("field", None)
+            node.set("query", exp.Subquery(this=exp.select("*").from_(exp.Table(this=table.this.copy()))))
     return tree
 
 

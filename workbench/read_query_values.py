@@ -19,6 +19,7 @@ ARITHMETIC = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "
 _PATTERNS = {exp.Like: "like", exp.Glob: "glob", exp.Is: "is"}
 _TESTS = (*COMPARISONS, *_PATTERNS, exp.Connector, exp.Not, exp.In, exp.Between, exp.Exists)
 NEGATED = {"=": "!=", "!=": "=", ">": "<=", "<=": ">", "<": ">=", ">=": "<", "like": "not like", "glob": "not glob", "is": "is not", "is not": "is", "in": "not in", "exists": "not exists", "holds": "does not hold"}  # fmt: skip
+_OTHER_NAMES = {"substring": "substr", "ifnull": "coalesce"}
 _FLIPPED = {">": "<", "<": ">", ">=": "<=", "<=": ">="}
 Scope = dict[str, "Table | dict[str, Value]"]  # what FROM gives: alias -> a table, or a query's outputs by name
 
@@ -132,7 +133,7 @@ class ValueReader:
         )
 
     def _call(self, node: exp.Anonymous, place: Place) -> Value:
-        name, args = node.name.lower(), node.expressions
+        name, args = _OTHER_NAMES.get(node.name.lower(), node.name.lower()), node.expressions
         distinct = args[0] if args and isinstance(args[0], exp.Distinct) else None
         args = distinct.expressions if distinct is not None else args
         if name == "iif" and len(args) in (2, 3):

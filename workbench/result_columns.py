@@ -186,10 +186,17 @@ TABLES: dict[str, dict[str, tuple[type[pl.DataType], str]]] = {
         "reward_schema": (_REAL, "1.5 where a wrong prediction names only tables and columns that gold names"),
         "reward_efficiency": (_REAL, "time_ratio of a right prediction; 0 where not timed"),
         "metrics_reason": (_TEXT, "why metrics of the pair are null"),
-        "error_category": (_TEXT, "of a wrong prediction: its kind in the plans paper's six (labels.CATEGORIES)"),
-        "error_type": (_TEXT, "of a wrong prediction: its kind in HES-SQL's eight (labels.ERROR_TYPES)"),
-        "error_evidence": (_TEXT, "what shows that kind, in words"),
-        "error_confidence": (_TEXT, "high | medium (faults of several kinds) | low (no fault was found in the texts)"),
+        "error_category": (
+            _TEXT,
+            "of a pair that a verdict says is wrong: its kind in the plans paper's six (labels.CATEGORIES)",
+        ),
+        "error_type": (_TEXT, "of such a pair: its kind in HES-SQL's eight (labels.ERROR_TYPES)"),
+        "error_evidence": (_TEXT, "what shows that kind, in words; where it has none, why"),
+        "error_confidence": (
+            _TEXT,
+            "high | medium (faults of several kinds) | low (no fault was found in the texts, or they are of two dialects)",
+        ),
+        "error_rules": (_INT, "version of the rules that sorted it; null where nothing is wrong"),
         "test_suite": (
             _FLAG,
             "the test-suite rule on SQLite: right on the database and on made-up instances; null where not asked for",

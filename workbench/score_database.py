@@ -15,6 +15,8 @@ from workbench import judge
 from workbench.backends import BACKENDS
 from workbench.backends.base import Execution, Limits
 from workbench.benchmarks import Benchmark
+from workbench.error_categories import Categoriser
+from workbench.error_columns import error_columns, is_error, is_sorted
 from workbench.errors import BenchmarkError
 from workbench.execute import Executor, Statement
 from workbench.gold_order import GoldOrder, OrderQueries, gold_order, order_queries
@@ -117,6 +119,7 @@ class Database:
         self.questions = {row["question_id"]: row for row in asked.iter_rows(named=True)}
         self.classes = {question_id: question_class(row) for question_id, row in self.questions.items()}
         self.stated_tables = benchmark.stated_tables(db_id)
+        self.unsorted: dict[tuple[str, str], tuple[Pair, dict, dict]] = {}  # stored rows whose error other rules named
         self.golds: dict[str, dict[str, dict]] = {}  # gold engine -> question id -> row of executions
         try:
             self.path = benchmark.database_path(db_id)
@@ -138,14 +141,17 @@ class Database:
             todo |= {(part, pair.question_id): pair for pair in parts[part] if pair.question_id not in current}
         scores, executions = defaultdict(dict), defaultdict(dict)
         for (part, question_id), pair, predicted, verdict in self._judge_all(todo):
-            scores[part][question_id] = self._score_row(pair, predicted, verdict)
-            executions[part][question_id] = self._execution_row(
+            scored = self._score_row(pair, predicted, verdict)
+            executed = executions[part][question_id] = self._execution_row(
                 pair.generation, "prediction", pair.engine, pair.sql, predicted, pair.input_hash
             )
+            scores[part][question_id] = self._with_error(pair, scored, executed)
             is_judged = verdict["outcome"] != "not_judged"
             done.judged += is_judged
             done.not_judged += not is_judged
             done.is_whole &= is_judged or verdict["reason"] == NO_GOLD
+        for (part, question_id), row in self.unsorted.items():
+            scores[part][question_id] = self._with_error(*row)
         for part, pairs in parts.items():
             ids = [pair.question_id for pair in pairs]
             self.run.merge_part("executions", part, ids, executions[part])
@@ -208,6 +214,8 @@ class Database:
             is_same = scored["input_hash"] == executed["input_hash"] == pair.input_hash
             if is_same or pair.engine in self.executor.unavailable:
                 current.add(pair.question_id)
+                if is_same and self.path is not None and not is_sorted(scored):
+                    self.unsorted[part, pair.question_id] = pair, scored, executed
         return current
 
     def _judge_all(self, todo: dict[tuple, Pair]) -> Iterator[tuple[tuple, Pair, Execution | None, dict]]:
@@ -281,6 +289,10 @@ class Database:
         return Schema.from_sqlite(self.path)
 
     @cached_property
+    def categoriser(self) -> Categoriser:
+        return Categoriser(self.schema)
+
+    @cached_property
     def column_names(self) -> set[str]:
         return {column.name for table in self.schema.tables for column in table.columns}
 
@@ -322,6 +334,12 @@ class Database:
             return judge.judge(found)
         except Exception as fault:  # noqa: BLE001 a bad pair never stops the run: it says so in its row
             return judge.unjudged("not_judged", f"the pair could not be compared: {type(fault).__name__}: {fault}")
+
+    def _with_error(self, pair: Pair, scored: dict, executed: dict) -> dict:
+        """A row of `scores` with what kind of error the pair makes."""
+        if not is_error(scored):
+            return scored
+        return scored | error_columns(self.categoriser, pair.generation, scored, executed, pair.gold)
 
     def _why_not_judged(self, pair: Pair) -> str | None:
         """What stands between this pair and a verdict, other than the two statements themselves."""
