@@ -1,9 +1,9 @@
-"""The judge's prompt and the reading of its answers; asking is a function handed in."""
+"""The judge's prompt and the reading of its answers."""
 
 import pytest
 
-from workbench.error_judge import SAMPLING, SCHEMES, judge, judge_messages, read_judgement
-from workbench.errors import ConfigError, GenerationError
+from workbench.error_judge import SAMPLING, SCHEMES, judge_messages, read_judgement
+from workbench.errors import ConfigError
 
 ARGUMENTS = ("Who is 20?", "SELECT name FROM student WHERE age = 20", "SELECT name FROM student")
 
@@ -47,24 +47,3 @@ def test_an_unknown_scheme():
 )
 def test_answers(text, expected):
     assert read_judgement(text) == expected
-
-
-def test_a_model_is_asked_once_for_each_content():
-    asked = []
-
-    def ask(messages, sampling):
-        asked.append(sampling)
-        return "Answer: condition"
-
-    for model in ("one", "one", "two"):
-        assert judge(model, ask, *ARGUMENTS, scheme="type") == "condition"
-    assert asked == [SAMPLING, SAMPLING]
-
-
-def test_no_answer_is_not_kept():
-    def fail(messages, sampling):
-        raise GenerationError("away")
-
-    with pytest.raises(GenerationError):
-        judge("three", fail, *ARGUMENTS)
-    assert judge("three", lambda *_: "other", *ARGUMENTS) == "other"

@@ -203,12 +203,9 @@ def generate(
 
     --set takes what a configuration's `models` take, values as YAML: --set sampling.max_tokens=512 --set limits.concurrency=32
     """
-    from workbench.config import ModelConfig, checked, with_settings
     from workbench.generate import generate as generate_
 
-    about = {"name": name, "provider": "openai" if base_url else "simulated", "targets": [target]}
-    about |= {"base_url": base_url} if base_url else {}
-    model = checked(ModelConfig, with_settings(about, settings), "--model")
+    model = _model(name, base_url, settings, "--model", targets=[target])
     done = generate_(
         run, read_benchmark_or_warn(benchmark), [model], chosen_engines(engines) or ["sqlite"], limit=limit, seed=seed
     )
@@ -276,11 +273,27 @@ def _results_options(command: Callable) -> Callable:
     "--benchmark", "benchmarks", metavar="PATH", multiple=True, help="For classifier: texts besides the bundled."
 )
 @click.option("--half", type=click.Choice(["tune", "held"]), help="For classifier: only this half of the hand labels.")
+@click.option("--judge", metavar="MODEL", help="For errors: have this model name the category of each error first.")
+@click.option("--base-url", metavar="URL", help="The judge's endpoint, as for generate.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other key of the judge, as for generate."
+)
 @json_option
 def study(
-    name: str, run: str | None, published: bool, benchmarks: tuple[str, ...], half: str | None, is_json: bool
+    name: str,
+    run: str | None,
+    published: bool,
+    benchmarks: tuple[str, ...],
+    half: str | None,
+    judge: str | None,
+    base_url: str | None,
+    settings: tuple[str, ...],
+    is_json: bool,
 ) -> None:
-    """Print a study table, or all of them, and store it with the run; `classifier` is of hand labels and takes no run."""
+    """Print a study table, or all of them, and store it with the run; `classifier` is of hand labels and takes no run.
+
+    With --judge, `errors` asks a model first, one request an error at temperature 0, and prints its agreement with the rules.
+    """
     from workbench.study import LABEL_STUDIES, studies
     from workbench.study import study as study_
 
@@ -292,7 +305,17 @@ def study(
         return
     if benchmarks or half:
         raise ConfigError("--benchmark and --half belong to hand labels", hint=f"for: {', '.join(LABEL_STUDIES)}")
-
+    if (judge or base_url or settings) and (name != "errors" or published or not (judge and run)):
+        raise ConfigError(
+            "a judge is asked about a run's errors", hint="study errors --run RUN --judge MODEL --base-url URL"
+        )
+    if judge:
+        is_whole = _ask_judge(run, judge, base_url, settings)
+        print_table(study_("errors", run), is_json)
+        print_table(study_("error_agreement", run), is_json)
+        if not is_whole:
+            sys.exit(1)
+        return
     if name != "all":
         print_table(study_(name, run, is_published=published), is_json)
         return
@@ -304,6 +327,27 @@ def study(
             print_table(table, is_json)
     if all(isinstance(table, str) for _, table in found):
         sys.exit(2)
+
+
+def _ask_judge(run: str, name: str, base_url: str | None, settings: tuple[str, ...]) -> bool:
+    """Whether every error has an answer now."""
+    from workbench.judge_errors import judge_errors
+    from workbench.results import Run
+    from workbench.study import headline
+
+    opened = Run.open(run)
+    done = judge_errors(opened, _model(name, base_url, settings, "--judge"), headline(opened))
+    click.echo(done, err=True)
+    return not done.failed
+
+
+def _model(name: str, base_url: str | None, settings: tuple[str, ...], where: str, **about: object):
+    """A model as a configuration would describe it."""
+    from workbench.config import ModelConfig, checked, with_settings
+
+    about |= {"name": name, "provider": "openai" if base_url else "simulated"}
+    about |= {"base_url": base_url} if base_url else {}
+    return checked(ModelConfig, with_settings(about, settings), where)
 
 
 @main.command()

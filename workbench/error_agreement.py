@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from workbench.errors import ResultsError
-from workbench.labels import CATEGORIES, ERROR_TYPES
+from workbench.labels import CATEGORIES, ERROR_TYPES, error_key, errors
 from workbench.metrics import wilson_interval
+from workbench.results import dtypes
 
 NAMES = {"category": CATEGORIES, "type": ERROR_TYPES}
 _COLUMNS = {"category": ("category", "second_category"), "type": ("error_type", "second_error_type")}
@@ -53,6 +54,41 @@ def agreement(first: Sequence[str | None], second: Sequence[str | None], scheme:
     kappa = None if is_one else float(cohen_kappa_score(left, right, labels=names))
     confusion = pl.DataFrame({"first": names} | {name: matrix[:, column] for column, name in enumerate(names)})
     return Agreement(len(pairs), sum(one == other for one, other in pairs) / len(pairs), kappa, confusion)
+
+
+def sources(pairs: pl.DataFrame, judgements: pl.DataFrame, labels: pl.DataFrame | None = None) -> pl.DataFrame:
+    """Agreement on categories of the rules with each judge, and of both with hand labels; columns: TABLES["error_agreement"].
+
+    pairs: as judge_errors.wrong_pairs, with is_simulated. judgements: the table `error_judgements`. labels: as
+    labels.errors(). Six rows for each two sources that name something in common. ResultsError where no two do.
+    """
+    keys = ["model", "target", "dialect", "question_id"]
+    labels = errors() if labels is None else labels
+    texts = pairs.select("db_id", "question", "gold_sql", "sql").rows()
+    pairs = pairs.with_columns(key=pl.Series([error_key(*row) if row[3] else None for row in texts], dtype=pl.String))
+    hand = pairs.join(labels.select("key", hand="category"), on="key", how="left", maintain_order="left")
+    found = [("hand", "rules", hand.with_columns(first="hand", second="error_category"))]
+    for (judge,), group in judgements.group_by("judge", maintain_order=True):
+        both = hand.join(group.select(*keys, second="category"), on=keys, nulls_equal=True, maintain_order="left")
+        found += [
+            (first, judge, both.with_columns(first=own))
+            for first, own in (("rules", "error_category"), ("hand", "hand"))
+        ]
+    rows = []
+    for first, second, both in found:
+        for (benchmark,), group in both.group_by("benchmark", maintain_order=True):
+            n = group.drop_nulls(["first", "second"]).height
+            if not n:
+                continue
+            seen = agreement(group["first"].to_list(), group["second"].to_list())
+            low, high = wilson_interval(round(seen.same * seen.n), seen.n)
+            about = {"benchmark": benchmark, "first": first, "second": second, "errors": len(group), "n": seen.n}
+            about |= {"same": seen.same, "low": low, "high": high, "kappa": seen.kappa}
+            about |= {"is_simulated": group["is_simulated"].any()}
+            rows += [about | {"category": row.pop("first")} | row for row in seen.confusion.to_dicts()]
+    if not rows:
+        raise ResultsError("no judge was asked, and no error has a hand label", hint="workbench study errors --judge")
+    return pl.DataFrame(rows, schema=dtypes("error_agreement"))
 
 
 def precision(found: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:

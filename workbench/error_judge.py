@@ -1,15 +1,14 @@
 """The LLM judge of errors: the plans paper's prompt (appendix D), and the same for HES-SQL's eight types.
 
-In: question, gold, prediction, error message. Out: messages for a model, and from its answer a name of the scheme. Answers
-are asked at temperature 0 and kept by content, so that the same model is never asked the same thing twice. The six
+In: question, gold, prediction, error message. Out: messages for a model, and from its answer a name of the scheme. The six
 categories' definitions are the plans paper's; those of the eight types and all examples, one for each name, are ours.
+judge_errors.py asks a model for what a run stores.
 """
 
 import re
 
 from workbench.errors import ConfigError
 from workbench.labels import CATEGORIES, ERROR_TYPES
-from workbench.llm_answers import Ask, kept_answer
 
 SAMPLING = {"temperature": 0.0, "max_tokens": 200}
 
@@ -168,20 +167,3 @@ def read_judgement(text: str, scheme: str = "category") -> str | None:
 
 def _bare(text: str) -> str:
     return re.sub(r"[^a-z]+", "_", text.lower()).strip("_")
-
-
-def judge(
-    model: str,
-    ask: Ask,
-    question: str,
-    gold_sql: str,
-    predicted_sql: str | None,
-    message: str | None = None,
-    scheme: str = "category",
-) -> str | None:
-    """A model's name for an error, from the cache where it was asked before; None where its answer gives no one name.
-
-    ask: raises GenerationError where there is no answer; that is not kept.
-    """
-    messages = judge_messages(question, gold_sql, predicted_sql, message, scheme)
-    return read_judgement(kept_answer(model, ask, messages, SAMPLING, "judgements"), scheme)

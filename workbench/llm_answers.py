@@ -1,4 +1,4 @@
-"""A model's answers kept by content, so that the same model is never asked the same thing twice: for judges and classifiers.
+"""A model's answers kept by content, so that the same model is never asked the same thing twice: for classifiers.
 
 In: a model's name, its messages and sampling, and whatever asks it. Out: the answer's text, from the cache if it is there.
 """

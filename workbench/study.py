@@ -28,10 +28,10 @@ class Study:
 def _portability(run: Run) -> pl.DataFrame:
     from workbench.portability import portability
 
-    return portability(_scores(run), _headline(run))
+    return portability(_scores(run), headline(run))
 
 
-def _headline(run: Run) -> str:
+def headline(run: Run) -> str:
     """The metric that the run's configuration names first."""
     from workbench.portability import HEADLINE
 
@@ -68,13 +68,20 @@ def _roundtrip(run: Run) -> pl.DataFrame:
 def _errors(run: Run) -> pl.DataFrame:
     from workbench.error_tables import error_counts
 
-    return error_counts(_scores(run), _headline(run))
+    return error_counts(_scores(run), headline(run))
+
+
+def _error_agreement(run: Run) -> pl.DataFrame:
+    from workbench.error_agreement import sources
+    from workbench.judge_errors import wrong_pairs
+
+    return sources(wrong_pairs(run, headline(run)), run.table("error_judgements"))
 
 
 def _failures(run: Run) -> pl.DataFrame:
     from workbench.error_tables import failure_kinds
 
-    return failure_kinds(_scores(run), _headline(run))
+    return failure_kinds(_scores(run), headline(run))
 
 
 def _structure(run: Run) -> pl.DataFrame:
@@ -106,6 +113,7 @@ STUDIES = {
     "crossover": Study("crossover", _crossover, _published_crossover),
     "roundtrip": Study("fidelity", _roundtrip),
     "errors": Study("error_counts", _errors),
+    "error_agreement": Study("error_agreement", _error_agreement),
     "failures": Study("failure_kinds", _failures),
     "structure": Study("structure", _structure),
     "efficiency": Study("efficiency", _efficiency),
@@ -209,7 +217,7 @@ def accuracy(run: Run | str | Path) -> pl.DataFrame:
         .group_by(keys, maintain_order=True)
         .agg(failures=pl.format("{} {}", "len", "what").str.join(", "))
     )
-    table = accuracy_by_engine(scores, _headline(run)).join(failures, on=keys, how="left", maintain_order="left")
+    table = accuracy_by_engine(scores, headline(run)).join(failures, on=keys, how="left", maintain_order="left")
     return table.select(
         *keys[:2], "mode", "engine", "metric", "n", "correct", *percent, "not_judged", "empty_gold", "failures"
     )
