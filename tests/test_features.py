@@ -5,7 +5,8 @@ import re
 import pytest
 
 import workbench as wb
-from workbench.features import FEATURES, REGRESSION, features
+from workbench.feature_names import REGRESSION
+from workbench.features import FEATURES, features
 from workbench.identifier_uses import plan_uses, sql_uses
 from workbench.schema import Column, Schema, Table
 from workbench.sqlite_parser import parse

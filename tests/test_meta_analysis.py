@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 from workbench.elastic_net import fit
 from workbench.errors import ResultsError
-from workbench.features import REGRESSION
+from workbench.feature_names import REGRESSION
 from workbench.meta_analysis import FEWEST, checks, coefficients, outcomes, pooled
 
 PLANTED = {"ps_has_scalar_subquery": 0.9, "qc_n_literals": -0.6, "qc_n_casts": 0.3}  # per standard deviation

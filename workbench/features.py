@@ -1,8 +1,8 @@
 """Query-level features of the meta-analysis (plans paper, appendix I), from a gold query and its plan.
 
 In: SQLite's SQL, its plan, and the two axes of the question's class. Out: one number per feature. `FEATURES` says what
-each means, its range, and gives a worked example; the 21 of the regression are all but the sc_* family. Node counts are
-operators of our plans, without expressions: comparable among our runs, not with the paper's Calcite counts.
+each means (feature_names.py), its range, and gives a worked example. Node counts are operators of our plans, without
+expressions: comparable among our runs, not with the paper's Calcite counts.
 """
 
 import re
@@ -13,12 +13,12 @@ from functools import cached_property
 from sqlglot import exp
 from sqlglot.tokens import Tokenizer
 
+from workbench.feature_names import MEANINGS, NEAR
 from workbench.identifier_uses import Use, named_output, plan_uses, sql_uses
 from workbench.plan import Join, Plan, Relation, walk_relations
 from workbench.plan_expressions import Call, Exists, Expression, InQuery, Subquery, walk
 from workbench.sqlite_parser import DIALECT, parse
 
-NEAR = 40  # characters between a use and its definition that count as near
 DATE_FUNCTIONS = frozenset({"date", "time", "datetime", "julianday", "strftime", "unixepoch", "timediff"})
 COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">=", "is", "is not", "in", "between"})
 NUMBERS = frozenset({"integer", "real", "number"})
@@ -207,42 +207,42 @@ _JOIN = "SELECT T1.name FROM pet AS T1 JOIN owner AS T2 ON T1.owner_id = T2.id"
 _GROUP = "SELECT age, COUNT(*) AS n FROM pet GROUP BY age ORDER BY n DESC LIMIT 3"
 _DATES = "SELECT CAST(age AS TEXT), strftime('%Y', name) FROM pet WHERE name = 3"
 
-FEATURES: dict[str, Feature] = {
-    "qc_scope_cross_clause": Feature("a column's alias is used in ORDER BY, GROUP BY or HAVING, or ORDER BY names a position", "0 or 1", _crosses_clauses, (_GROUP, 1)),
-    "qc_n_forward_refs": Feature("uses of a name that stand before its definition in the SQL", "count", lambda q: len(q.forward), (_JOIN, 1)),
-    "qc_max_alias_distance": Feature("the largest distance between such a use and its definition", "characters", lambda q: max(q.forward, default=0), (_JOIN, 20)),
-    "qc_type_coercion_level": Feature("casts and date functions together, 3 and more as 3", "0 to 3", lambda q: min(q.casts + q.date_functions, 3), (_DATES, 2)),
-    "qc_n_casts": Feature("CASTs", "count", lambda q: q.casts, (_DATES, 1)),
-    "qc_has_date_functions": Feature("a function of dates or times occurs", "0 or 1", lambda q: q.date_functions > 0, (_DATES, 1)),
-    "qc_has_implicit_coercion": Feature("a number is compared with a text", "0 or 1", _is_implicit, (_DATES, 1)),
-    "qc_dag_max_width": Feature("most operators of the plan at one depth, subqueries included", "count", _width, (_JOIN, 2)),
-    "qc_max_join_depth": Feature("longest chain of joins above joins", "count", _join_chain, (_JOIN, 1)),
-    "qc_n_reasoning_steps": Feature("operators of the plan that read others", "count", lambda q: sum(bool(_children(one)) for one in q.relations), (_JOIN, 2)),
-    "qc_literal_diversity_level": Feature("kinds of constants (integer, real, text, date, pattern): 0 none, 1 one kind, 2 two, 3 three or more, or a date or pattern beside another", "0 to 3", _literal_diversity, (_DATES, 3)),
-    "qc_n_literals": Feature("constants", "count", lambda q: len(q.literals), (_DATES, 2)),
-    "qc_has_pattern_literal": Feature("a text constant holds % or _", "0 or 1", lambda q: any(map(_is_pattern, q.literals)), (_DATES, 1)),
-    "qc_category_ordered_fixed": Feature("the question asks for an order and states the number of rows", "0 or 1", lambda q: q.category == "ordered_fixed", (_ALL, 0)),
-    "qc_category_ordered_not_fixed": Feature("the question asks for an order, and for no number of rows", "0 or 1", lambda q: q.category == "ordered_not_fixed", (_ALL, 0)),
-    "qc_locality_gap": Feature(f"share of uses within {NEAR} characters of their definition, in the plan less in the SQL; no uses count as all", "-1 to 1", _locality_gap, (_ALL, 0)),
-    "qc_n_ambiguous_refs": Feature("columns without a table's name where several tables are read", "count", _ambiguous, ("SELECT age FROM pet JOIN owner ON owner_id = owner.id", 2)),
-    "ps_max_depth": Feature("operators on the longest way from the plan's end to a table", "count", lambda q: _depth(q.plan.root), (_JOIN, 3)),
-    "ps_has_scalar_subquery": Feature("a subquery is used as a value", "0 or 1", _scalar_subquery, ("SELECT name FROM pet WHERE age = (SELECT MAX(age) FROM pet)", 1)),
-    "ax_length_ratio": Feature("operators of the plan / tokens of the SQL", "at least 0", lambda q: len(q.relations) / max(q.tokens, 1), (_ALL, 0.5)),
-    "ax_length_diff": Feature("operators of the plan less tokens of the SQL", "count", lambda q: len(q.relations) - q.tokens, (_ALL, -2)),
-    "sc_n_tokens": Feature("tokens of the SQL", "count", lambda q: q.tokens, (_ALL, 4)),
-    "sc_n_characters": Feature("characters of the SQL", "count", lambda q: len(q.sql), (_ALL, 20)),
-    "sc_n_tables": Feature("tables and named queries read", "count", lambda q: q.count(exp.Table), (_JOIN, 2)),
-    "sc_n_joins": Feature("joins, commas included", "count", lambda q: q.count(exp.Join), (_JOIN, 1)),
-    "sc_n_subqueries": Feature("SELECTs beside the first", "count", lambda q: max(q.count(exp.Select) - 1, 0), ("SELECT name FROM pet WHERE age = (SELECT MAX(age) FROM pet)", 1)),
-    "sc_nesting_depth": Feature("SELECTs around the innermost one, also of a named query", "count", _nesting, ("SELECT name FROM pet WHERE age = (SELECT MAX(age) FROM pet)", 1)),
-    "sc_n_aggregates": Feature("aggregate functions", "count", lambda q: q.calls(AGGREGATES), (_GROUP, 1)),
-    "sc_n_group_keys": Feature("keys of GROUP BY", "count", lambda q: sum(len(one.expressions) for one in q.tree.find_all(exp.Group)), (_GROUP, 1)),
-    "sc_n_order_keys": Feature("keys of ORDER BY", "count", lambda q: q.count(exp.Ordered), (_GROUP, 1)),
-    "sc_n_predicates": Feature("comparisons, LIKE, GLOB, IN, BETWEEN, IS and EXISTS", "count", _predicates, (_JOIN, 1)),
-    "sc_n_set_operations": Feature("UNION, INTERSECT and EXCEPT", "count", lambda q: q.count(exp.SetOperation), ("SELECT name FROM pet UNION SELECT name FROM owner", 1)),
-    "sc_n_cases": Feature("CASE and IIF", "count", lambda q: q.count(exp.Case) + q.calls(frozenset({"iif"})), ("SELECT IIF(age > 3, 1, 0) FROM pet", 1)),
-    "sc_n_windows": Feature("window functions", "count", lambda q: q.count(exp.Window), ("SELECT RANK() OVER (ORDER BY age) FROM pet", 1)),
-    "sc_has_distinct": Feature("DISTINCT occurs", "0 or 1", lambda q: q.count(exp.Distinct) > 0, ("SELECT DISTINCT age FROM pet", 1)),
-    "sc_has_limit": Feature("LIMIT occurs", "0 or 1", lambda q: q.count(exp.Limit) > 0, (_GROUP, 1)),
+_COMPUTED: dict[str, tuple[Callable[[Query], float], tuple[str, float]]] = {
+    "qc_scope_cross_clause": (_crosses_clauses, (_GROUP, 1)),
+    "qc_n_forward_refs": (lambda q: len(q.forward), (_JOIN, 1)),
+    "qc_max_alias_distance": (lambda q: max(q.forward, default=0), (_JOIN, 20)),
+    "qc_type_coercion_level": (lambda q: min(q.casts + q.date_functions, 3), (_DATES, 2)),
+    "qc_n_casts": (lambda q: q.casts, (_DATES, 1)),
+    "qc_has_date_functions": (lambda q: q.date_functions > 0, (_DATES, 1)),
+    "qc_has_implicit_coercion": (_is_implicit, (_DATES, 1)),
+    "qc_dag_max_width": (_width, (_JOIN, 2)),
+    "qc_max_join_depth": (_join_chain, (_JOIN, 1)),
+    "qc_n_reasoning_steps": (lambda q: sum(bool(_children(one)) for one in q.relations), (_JOIN, 2)),
+    "qc_literal_diversity_level": (_literal_diversity, (_DATES, 3)),
+    "qc_n_literals": (lambda q: len(q.literals), (_DATES, 2)),
+    "qc_has_pattern_literal": (lambda q: any(map(_is_pattern, q.literals)), (_DATES, 1)),
+    "qc_category_ordered_fixed": (lambda q: q.category == "ordered_fixed", (_ALL, 0)),
+    "qc_category_ordered_not_fixed": (lambda q: q.category == "ordered_not_fixed", (_ALL, 0)),
+    "qc_locality_gap": (_locality_gap, (_ALL, 0)),
+    "qc_n_ambiguous_refs": (_ambiguous, ("SELECT age FROM pet JOIN owner ON owner_id = owner.id", 2)),
+    "ps_max_depth": (lambda q: _depth(q.plan.root), (_JOIN, 3)),
+    "ps_has_scalar_subquery": (_scalar_subquery, ("SELECT name FROM pet WHERE age = (SELECT MAX(age) FROM pet)", 1)),
+    "ax_length_ratio": (lambda q: len(q.relations) / max(q.tokens, 1), (_ALL, 0.5)),
+    "ax_length_diff": (lambda q: len(q.relations) - q.tokens, (_ALL, -2)),
+    "sc_n_tokens": (lambda q: q.tokens, (_ALL, 4)),
+    "sc_n_characters": (lambda q: len(q.sql), (_ALL, 20)),
+    "sc_n_tables": (lambda q: q.count(exp.Table), (_JOIN, 2)),
+    "sc_n_joins": (lambda q: q.count(exp.Join), (_JOIN, 1)),
+    "sc_n_subqueries": (lambda q: max(q.count(exp.Select) - 1, 0), ("SELECT name FROM pet WHERE age = (SELECT MAX(age) FROM pet)", 1)),
+    "sc_nesting_depth": (_nesting, ("SELECT name FROM pet WHERE age = (SELECT MAX(age) FROM pet)", 1)),
+    "sc_n_aggregates": (lambda q: q.calls(AGGREGATES), (_GROUP, 1)),
+    "sc_n_group_keys": (lambda q: sum(len(one.expressions) for one in q.tree.find_all(exp.Group)), (_GROUP, 1)),
+    "sc_n_order_keys": (lambda q: q.count(exp.Ordered), (_GROUP, 1)),
+    "sc_n_predicates": (_predicates, (_JOIN, 1)),
+    "sc_n_set_operations": (lambda q: q.count(exp.SetOperation), ("SELECT name FROM pet UNION SELECT name FROM owner", 1)),
+    "sc_n_cases": (lambda q: q.count(exp.Case) + q.calls(frozenset({"iif"})), ("SELECT IIF(age > 3, 1, 0) FROM pet", 1)),
+    "sc_n_windows": (lambda q: q.count(exp.Window), ("SELECT RANK() OVER (ORDER BY age) FROM pet", 1)),
+    "sc_has_distinct": (lambda q: q.count(exp.Distinct) > 0, ("SELECT DISTINCT age FROM pet", 1)),
+    "sc_has_limit": (lambda q: q.count(exp.Limit) > 0, (_GROUP, 1)),
 }  # fmt: skip
-REGRESSION = tuple(name for name in FEATURES if not name.startswith("sc_"))  # the paper's 21
+FEATURES = {name: Feature(*meaning, *_COMPUTED[name]) for name, meaning in MEANINGS.items()}

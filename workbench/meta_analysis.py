@@ -11,7 +11,7 @@ import polars as pl
 
 from workbench.elastic_net import fit
 from workbench.errors import ResultsError
-from workbench.features import REGRESSION
+from workbench.feature_names import REGRESSION
 from workbench.pooling import pool
 from workbench.portability import MIN_CLUSTERS
 from workbench.progress import track

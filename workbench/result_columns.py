@@ -5,6 +5,8 @@
 
 import polars as pl
 
+from workbench.feature_names import MEANINGS
+
 _TEXT, _FLAG, _INT, _REAL = pl.String, pl.Boolean, pl.Int64, pl.Float64
 _MODEL = {
     "run": (_TEXT, "name of the run's folder"),
@@ -257,6 +259,31 @@ TABLES: dict[str, dict[str, tuple[type[pl.DataType], str]]] = {
         "rows": (_INT, "rows of the engine's result"),
         "gold_result": (_TEXT, "where the results differ: the first rows of gold's, a Python list of tuples"),
         "result": (_TEXT, "where the results differ: the first rows of the engine's"),
+    },
+    "question_features": {
+        "run": _MODEL["run"],
+        "benchmark": (_TEXT, "name of the benchmark and split"),
+        "question_id": (_TEXT, "question whose gold it is"),
+        "db_id": (_TEXT, "name of the database"),
+        "refusal": (_TEXT, "why it has no features, its first word one of the list of outcomes"),
+        **{name: (_REAL, f"{meaning} ({values})") for name, (meaning, values) in MEANINGS.items()},
+        **_INPUT_HASH,
+    },
+    "features": {
+        "run": _MODEL["run"],
+        "benchmark": (_TEXT, "name of the benchmark and split"),
+        "feature": (_TEXT, "name of the feature, as in question_features"),
+        "meaning": (_TEXT, "what is counted or measured"),
+        "values": (_TEXT, "its range or unit"),
+        "is_in_regression": (_FLAG, "whether it is one of the 21 of the meta-analysis"),
+        "n": (_INT, "questions whose gold has features"),
+        "refused": (_INT, "questions whose gold has none, as it has no plan"),
+        "mean": (_REAL, "mean over n"),
+        "std": (_REAL, "standard deviation over n"),
+        "min": (_REAL, "smallest value"),
+        "median": (_REAL, "median over n"),
+        "max": (_REAL, "largest value"),
+        "nonzero": (_REAL, "share of n where it is not 0"),
     },
     "fidelity": {
         "run": _MODEL["run"],

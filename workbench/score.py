@@ -21,6 +21,7 @@ from workbench.execute import Executor
 from workbench.generate import store_questions
 from workbench.header import describe_run
 from workbench.progress import track
+from workbench.question_features import store_features
 from workbench.results import Run, part_name
 from workbench.score_database import NO_GOLD, REFERENCE, Database, Scored
 
@@ -56,6 +57,7 @@ def score(
             if engine not in BACKENDS:
                 raise ConfigError(f"there is no engine {engine!r}", hint=f"available: {', '.join(BACKENDS)}")
         _drop_orphans(run, generations)
+        store_features(run, benchmark, questions)
         gold_engines = {engine: _gold_engine(engine, questions) for engine in engines}
         with Executor(list(dict.fromkeys([*engines, *gold_engines.values(), REFERENCE])), limits) as executor:
             describe_run(run, engines=executor.versions, limits=asdict(limits))

@@ -84,6 +84,12 @@ def _failures(run: Run) -> pl.DataFrame:
     return failure_kinds(_scores(run), headline(run))
 
 
+def _features(run: Run) -> pl.DataFrame:
+    from workbench.question_features import feature_table, stored_features
+
+    return feature_table(stored_features(run))
+
+
 def _structure(run: Run) -> pl.DataFrame:
     from workbench.difficulty import structure
 
@@ -115,12 +121,13 @@ STUDIES = {
     "errors": Study("error_counts", _errors),
     "error_agreement": Study("error_agreement", _error_agreement),
     "failures": Study("failure_kinds", _failures),
+    "features": Study("features", _features),
     "structure": Study("structure", _structure),
     "efficiency": Study("efficiency", _efficiency),
     "tokens": Study("tokens", _tokens, _published_tokens),
 }
 LABEL_STUDIES = ("classifier",)  # of hand labels and benchmarks, not of a run: `classifier_study`
-PLANNED = ("features", "meta", "agreement")
+PLANNED = ("meta", "agreement")
 
 
 def study(name: str, run: Run | str | Path | None = None, *, is_published: bool = False) -> pl.DataFrame:
