@@ -163,9 +163,8 @@ STUDIES = {
     "annotators": Study("annotators", _annotators),
     "metric_gap": Study("metric_gap", _metric_gap, _published_gap),
 }
-TOGETHER = {
-    "agreement": ("agreement", "sides", "annotators", "metric_gap")
-}  # printed by one name, as far as they are there
+# printed under one name, as far as a run has what they need
+TOGETHER = {"agreement": ("agreement", "sides", "annotators", "metric_gap")}
 LABEL_STUDIES = ("classifier",)  # of hand labels and benchmarks, not of a run: `classifier_study`
 PLANNED = ("features", "meta")
 
