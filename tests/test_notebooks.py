@@ -17,7 +17,8 @@ def _cells(path, kind="code"):
 
 
 def test_the_run_takes_every_notebook_in_order():
-    assert [path.stem for path in FILES] == list(NOTEBOOKS)
+    numbered = [path.stem for path in FILES if path.stem[0].isdigit()]
+    assert numbered == list(NOTEBOOKS)  # the others wait for a person
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

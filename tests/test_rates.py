@@ -7,7 +7,16 @@ import pytest
 
 from workbench.errors import ResultsError
 from workbench.metrics import wilson_interval
-from workbench.rates import balanced_accuracy, cluster_means, compare_verdicts, holm, mcnemar, paired_bootstrap, rate
+from workbench.rates import (
+    balanced_accuracy,
+    cluster_means,
+    compare_verdicts,
+    holm,
+    kappa,
+    mcnemar,
+    paired_bootstrap,
+    rate,
+)
 
 
 def test_rate_has_both_intervals():
@@ -70,6 +79,29 @@ def test_verdicts_of_two_models():
     assert (same.statistic, same.p_corrected, same.p_exact) == (0.0, 1.0, 1.0)
 
 
+# id -> counts, share that agrees, kappa = (share - chance) / (1 - chance)
+KAPPA = {
+    "two answers": ([[20, 5], [10, 15]], 0.7, 0.4),
+    "three answers": ([[10, 0, 0], [0, 5, 5], [0, 5, 5]], 2 / 3, (2 / 3 - 1 / 3) / (2 / 3)),
+    "perfect": ([[5, 0], [0, 3]], 1.0, 1.0),
+    "as chance gives": ([[5, 0], [2, 0]], 5 / 7, 0.0),
+    "worse than chance": ([[0, 5], [3, 0]], 0.0, -(30 / 64) / (1 - 30 / 64)),
+}
+
+
+@pytest.mark.parametrize("counts, same, value", KAPPA.values(), ids=KAPPA)
+def test_kappa(counts, same, value):
+    found = kappa(counts)
+    assert (found.same, found.kappa) == (pytest.approx(same), pytest.approx(value))
+    assert -1 <= found.low <= found.kappa + 1e-6 and found.kappa - 1e-6 <= found.high <= 1
+
+
+def test_kappa_without_an_interval():
+    assert kappa([[5, 0], [0, 0]]).kappa is None
+    flat = kappa([[1, 1, 1], [0, 0, 0], [0, 0, 0]])  # a variance of 0
+    assert flat.kappa == pytest.approx(0) and flat.low is None
+
+
 def test_paired_bootstrap():
     first, second = [1.0] * 30 + [0.0] * 10, [1.0] * 10 + [0.0] * 30
     databases = [str(i % 8) for i in range(40)]
@@ -93,12 +125,13 @@ def test_holm():
         lambda: rate([], []),
         lambda: rate([True], []),
         lambda: mcnemar(-1, 3),
+        lambda: kappa([[0, 0], [0, 0]]),
         lambda: compare_verdicts([True], []),
         lambda: paired_bootstrap([], [], []),
         lambda: holm({}),
         lambda: holm({"a": math.nan}),
     ],
-    ids=["no verdicts", "no databases", "negative", "not paired", "no scores", "no tests", "no p"],
+    ids=["no verdicts", "no databases", "negative", "nothing rated", "not paired", "no scores", "no tests", "no p"],
 )
 def test_impossible_input_raises(call):
     with pytest.raises(ResultsError):

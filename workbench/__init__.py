@@ -26,6 +26,8 @@ _HOMES = {
     "accuracy": "study",
     "figures": "study",
     "show": "study",
+    "annotation_session": "annotations",
+    "annotate": "annotations",
     "connect": "results",
     "Run": "results",
     "run_config": "run_notebooks",

@@ -16,7 +16,7 @@ import click
 
 from workbench.cli_options import chosen_engines, databases_option, print_records, print_table, read_benchmark_or_warn
 from workbench.cli_plan import plan
-from workbench.errors import ConfigError, NotBuiltError, WorkbenchError
+from workbench.errors import ConfigError, NotBuiltError, ResultsError, WorkbenchError
 
 
 class _Group(click.Group):
@@ -294,7 +294,7 @@ def study(
 
     With --judge, `errors` asks a model first, one request an error at temperature 0, and prints its agreement with the rules.
     """
-    from workbench.study import LABEL_STUDIES, studies
+    from workbench.study import LABEL_STUDIES, TOGETHER, studies
     from workbench.study import study as study_
 
     if name in LABEL_STUDIES and not run and not published:
@@ -316,10 +316,12 @@ def study(
         if not is_whole:
             sys.exit(1)
         return
-    if name != "all":
+    if name != "all" and name not in TOGETHER:
         print_table(study_(name, run, is_published=published), is_json)
         return
-    found = list(studies(run, is_published=published))
+    found = list(studies(run, TOGETHER.get(name), is_published=published))
+    if name in TOGETHER and all(isinstance(table, str) for _, table in found):
+        raise ResultsError(found[0][1])
     for each, table in found:
         if isinstance(table, str):
             click.echo(f"{each}: {table}", err=True)

@@ -12,16 +12,19 @@ from workbench.backends import BACKENDS
 from workbench.backends.base import Execution, Limits
 from workbench.compare import tie_groups
 from workbench.errors import BenchmarkError, ResultsError
-from workbench.execute import Executor, Statement, load
-from workbench.gold_order import GoldOrder, gold_order, order_queries
+from workbench.execute import Executor, load
+from workbench.gold_order import GoldOrder
 from workbench.judge import VERDICTS, PairResults, df_match
 from workbench.result_table import ResultTable
 from workbench.results import Run
+from workbench.run_orders import run_orders
 from workbench.schema import Schema
 from workbench.score import benchmark_of
 from workbench.score_database import REFERENCE
 
 SHOWN_ROWS = 20  # of a result
+SHOWN_COLUMNS = 30
+SHOWN_CELL = 300  # characters of a value, or a column's name
 _KEYS = ["model", "target", "dialect", "engine", "question_id"]
 
 
@@ -61,16 +64,8 @@ def _order(run: Run, question: dict, gold: ResultTable) -> GoldOrder:
     except BenchmarkError as fault:
         return GoldOrder(reason=str(fault))
     names = {column.name for table in Schema.from_sqlite(path).tables for column in table.columns}
-    queries = order_queries(question["gold_sql"], names)
     with Executor([REFERENCE], Limits(**run.header["limits"])) as executor:
-        statements = [Statement(REFERENCE, question["db_id"], path, sql) for sql in queries.needed(gold.height)]
-        results = {statement.sql: execution for statement, execution in executor.run_many(statements)}
-
-    def run_one(sql: str) -> ResultTable | str:
-        found = results.get(sql)
-        return "no answer" if found is None else found.table or f"{found.status}: {found.message}"
-
-    return gold_order(queries, gold, run_one)
+        return run_orders(executor, question["db_id"], path, {question["gold_sql"]: gold}, names)[question["gold_sql"]]
 
 
 def _explained(row: dict, question: dict, gold: Execution | None, order: GoldOrder) -> dict:
@@ -110,12 +105,35 @@ def _explained(row: dict, question: dict, gold: Execution | None, order: GoldOrd
 
 
 def shown(table: ResultTable | None) -> str | None:
-    """A result as text: a line of column names, then the first rows as Python's values."""
+    """A result as text: a line of column names, then the first rows as Python's values; what is cut is said."""
     if table is None:
         return None
-    lines = [" | ".join(table.columns), *(" | ".join(map(repr, row)) for row in table.rows()[:SHOWN_ROWS])]
+    rows = ResultTable(table.columns, table.arrow.slice(0, SHOWN_ROWS), min(table.height, SHOWN_ROWS)).rows()
+    more = ["..."] if table.width > SHOWN_COLUMNS else []
+    names = [readable(name, SHOWN_CELL).replace("\n", "\\n") for name in table.columns[:SHOWN_COLUMNS]]
+    lines = [" | ".join([*names, *more]), *(" | ".join([*map(_cell, row[:SHOWN_COLUMNS]), *more]) for row in rows)]
     rest = table.height - SHOWN_ROWS
-    return "\n".join([*lines, *([f"... and {rest} rows more"] if rest > 0 else []), f"({table.height} rows)"])
+    lines += [f"... and {rest} rows more"] if rest > 0 else []
+    lines += [f"... and {table.width - SHOWN_COLUMNS} columns more"] if more else []
+    return "\n".join([*lines, f"({table.height} rows)"])
+
+
+def readable(text: str, longest: int) -> str:
+    """Text of others, to be shown: line ends stay, what no screen shows is spelt out, and what is cut off is said."""
+    cut = text[:longest].replace("\r\n", "\n")
+    spelt = "".join(one if one.isprintable() or one in "\n\t" else ascii(one)[1:-1] for one in cut)
+    return spelt if len(text) <= longest else f"{spelt}... (cut: {len(text)} characters)"
+
+
+def _cell(value: object) -> str:
+    """A value as Python writes it, its beginning where it is long."""
+    is_long = isinstance(value, str | bytes) and len(value) > SHOWN_CELL
+    if is_long:
+        unit = "bytes" if isinstance(value, bytes) else "characters"
+        return f"{value[:SHOWN_CELL]!r}... (cut: {len(value)} {unit})"
+    if isinstance(value, int) and abs(value) >= 10**SHOWN_CELL:  # Python refuses to print the longest
+        return readable(f"{value:#x}", SHOWN_CELL)
+    return readable(repr(value), SHOWN_CELL)
 
 
 def _columns(mapping: tuple[int, ...] | None, predicted: ResultTable, gold: ResultTable) -> str | None:

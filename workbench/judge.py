@@ -51,7 +51,7 @@ class PairResults:
 def judge(pair: PairResults) -> dict[str, object]:
     """Every metric column of the pair, `outcome` and `reason`. This is the one place where metrics are put together."""
     predicted, gold = _rows(pair)
-    is_right = predicted is not None and gold is not None and bird_ex(predicted, gold)
+    is_right = _is_bird_ex(predicted, gold)
     return (
         _verdict(pair)
         | {"bird_ex": is_right}
@@ -101,6 +101,15 @@ def df_match(pair: PairResults) -> tuple[Verdict, str]:
         verdict = _compared(pair, tolerate_duplicates=False)
     note = f"; ties are not known: {pair.order.reason}" if pair.is_ordered and pair.order.reason else ""
     return verdict, verdict.reason + note
+
+
+def both_metrics(pair: PairResults) -> dict[str, bool | None]:
+    """df_match and bird_ex alone, of a pair whose failures count as in `judge`."""
+    return {"df_match": _verdict(pair)["df_match"], "bird_ex": _is_bird_ex(*_rows(pair))}
+
+
+def _is_bird_ex(predicted: list[tuple] | None, gold: list[tuple] | None) -> bool:
+    return predicted is not None and gold is not None and bird_ex(predicted, gold)
 
 
 def _compared(pair: PairResults, tolerate_duplicates: bool) -> Verdict:

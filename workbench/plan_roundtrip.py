@@ -2,7 +2,8 @@
 
 In: benchmarks. Out: the table `roundtrip`, one row for each distinct gold, method and engine, and from it the fidelity
 of each method on each engine. Gold's result on SQLite is the reference; rows are compared by `same_rows`, in gold's order
-up to ties. Golds with several answers (`ambiguous_gold`) leave the denominator; nothing else does.
+up to ties. Golds with several answers (`ambiguous_gold`) leave the denominator; nothing else does. Beside it stand the
+verdicts of DF-Match, under the class of the first question with that gold, and of BIRD's rule (`agreement.metric_gap`).
 """
 
 import re
@@ -19,12 +20,16 @@ from workbench.benchmarks import Benchmark
 from workbench.dialects import NAMES, get_dialect
 from workbench.errors import BenchmarkError, ParseError, UnsupportedError, WorkbenchError
 from workbench.execute import Executor, Statement
+from workbench.gold_order import GoldOrder
 from workbench.header import describe_run
+from workbench.judge import PairResults, both_metrics
 from workbench.plan import Plan, Project, Relation, Sort, With
 from workbench.plan_columns import Item
 from workbench.plan_to_sql import plan_to_sql
 from workbench.progress import track
+from workbench.question_class import QuestionClass, question_class
 from workbench.results import Run, dtypes, part_name
+from workbench.run_orders import run_orders
 from workbench.same_rows import difference, is_informative, value_key
 from workbench.schema import Schema
 from workbench.sql_to_plan import sql_to_plan
@@ -65,6 +70,8 @@ class Gold:
     collations: tuple[str | None, ...] = ()
     keys: list[Hashable] | None = None
     ambiguous: str | None = None
+    question_class: QuestionClass | None = None
+    order: GoldOrder = field(default_factory=GoldOrder)
     executions: dict[str, Execution] = field(default_factory=dict)  # gold, keys, plan: on SQLite
 
 
@@ -85,7 +92,7 @@ def roundtrip(
     with run.locked(), Executor(dict.fromkeys(["sqlite", *names]), limits) as executor:
         describe_run(run, engines=executor.versions)
         parts = [
-            (benchmark, db_id, golds["gold_sql"].to_list())
+            (benchmark, db_id, {row["gold_sql"]: row for row in golds.iter_rows(named=True)})
             for benchmark in benchmarks
             for (db_id,), golds in benchmark.questions.drop_nulls("gold_sql")
             .unique(["db_id", "gold_sql"], maintain_order=True)
@@ -135,7 +142,7 @@ def ambiguous_golds(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _database_rows(
-    benchmark: Benchmark, db_id: str, golds: list[str], engines: list[str], executor: Executor, limits: Limits
+    benchmark: Benchmark, db_id: str, golds: dict[str, dict], engines: list[str], executor: Executor, limits: Limits
 ) -> Iterator[dict]:
     about = {"benchmark": benchmark.name, "db_id": db_id}
     try:
@@ -148,7 +155,10 @@ def _database_rows(
                     yield about | {"gold_sql": sql} | verdict
         return
     known = {sql: _read_gold(sql, schema) for sql in golds}
+    for sql, question in golds.items():
+        known[sql].question_class = question_class(question)
     _run_golds(known, db_id, path, executor)
+    _find_orders(known, db_id, path, schema, executor)
     _find_ambiguous(known, path, limits)
     waiting, done = {}, {}
     for gold in known.values():
@@ -161,13 +171,14 @@ def _database_rows(
                 try:
                     row["sql"] = _written(gold, schema, method, engine)
                 except WorkbenchError as fault:
-                    done[key] = row | _judged(gold, None, str(fault))
+                    done[key] = row | _judged(gold, row, None, str(fault))
                 else:
                     waiting[key] = row
     statements = (Statement(key[2], db_id, path, row["sql"], tag=key) for key, row in list(waiting.items()))
     for statement, execution in executor.run_many(statements):
         gold = known[statement.tag[0]]
-        done[statement.tag] = waiting.pop(statement.tag) | _judged(gold, execution, None)
+        row = waiting.pop(statement.tag)
+        done[statement.tag] = row | _judged(gold, row, execution, None)
     for key, row in waiting.items():
         why = (
             executor.unavailable.get(key[2]) or executor.unprepared.get((key[2], db_id)) or "the engine gave no answer"
@@ -260,6 +271,18 @@ def _collated(value: object, collation: str | None) -> Hashable:
     return value_key(value)
 
 
+def _find_orders(known: dict[str, Gold], db_id: str, path: Path, schema: Schema, executor: Executor) -> None:
+    """What DF-Match needs of golds whose question asks for an order."""
+    golds = {}
+    for gold in known.values():
+        found = gold.executions.get("gold")
+        if gold.question_class.is_ordered and found is not None and found.table is not None:
+            golds[gold.sql] = found.table
+    names = {column.name for table in schema.tables for column in table.columns}
+    for sql, order in run_orders(executor, db_id, path, golds, names).items():
+        known[sql].order = order
+
+
 def _find_ambiguous(known: dict[str, Gold], path: Path, limits: Limits) -> None:
     test = AmbiguityTest(path, limits.seconds)
     try:
@@ -274,8 +297,8 @@ def _find_ambiguous(known: dict[str, Gold], path: Path, limits: Limits) -> None:
         test.close()
 
 
-def _judged(gold: Gold, execution: Execution | None, refusal: str | None) -> dict[str, object]:
-    """outcome, reason, and both results where they differ."""
+def _judged(gold: Gold, about: dict, execution: Execution | None, refusal: str | None) -> dict[str, object]:
+    """outcome, reason, the verdicts of both metrics, and both results where they differ. about: sql and engine."""
     reference = gold.executions.get("gold")
     if reference is None:
         return {"outcome": "not_judged", "reason": "gold was not run"}
@@ -294,6 +317,24 @@ def _judged(gold: Gold, execution: Execution | None, refusal: str | None) -> dic
         row |= {"outcome": "equal" if found is None else "different", "reason": found, "rows": table.height}
         if found is not None:
             row |= {"gold_result": repr(expected[:SHOWN_ROWS]), "result": repr(rows[:SHOWN_ROWS])}
+    row |= _both_metrics(gold, about, execution, reference)
     if gold.ambiguous is not None:
         row |= {"outcome": "ambiguous", "reason": gold.ambiguous}
     return row
+
+
+def _both_metrics(gold: Gold, about: dict, execution: Execution | None, reference: Execution) -> dict[str, bool | None]:
+    pair = PairResults(
+        engine=about["engine"],
+        dialect=BACKENDS[about["engine"]].dialect,
+        sql=about.get("sql"),
+        gold_sql=gold.sql,
+        predicted=execution,
+        gold=reference,
+        own_gold=reference,
+        is_same_engine=about["engine"] == "sqlite",
+        is_ordered=gold.question_class.is_ordered,
+        is_row_count_fixed=gold.question_class.is_row_count_fixed,
+        order=gold.order,
+    )
+    return both_metrics(pair)

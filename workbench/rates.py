@@ -66,6 +66,18 @@ class McNemar:
 
 
 @dataclass(frozen=True)
+class Kappa:
+    """Agreement of two raters on n things. same: the share that agrees. kappa: Cohen's, None where both give one same answer
+    to all. low, high: its asymptotic 95 % interval, None where that has no width."""
+
+    n: int
+    same: float
+    kappa: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
 class Difference:
     """first minus second, a 95 % paired bootstrap interval, and the share of resamples on the other side of 0, doubled."""
 
@@ -157,6 +169,24 @@ def compare_verdicts(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
     _check_paired(first, second)
     pairs = list(zip(first, second, strict=True))
     return mcnemar(sum(a and not b for a, b in pairs), sum(b and not a for a, b in pairs))
+
+
+def kappa(counts: Sequence[Sequence[int]]) -> Kappa:
+    """Cohen's kappa from a square of counts: first rater's answers down, second's across. ResultsError for no counts."""
+    from statsmodels.stats.inter_rater import cohens_kappa
+
+    square = np.asarray(counts)
+    n, same = int(square.sum()), int(square.trace())
+    if not n:
+        raise ResultsError("nothing was rated", where="kappa")
+    if square.max() == n == same:
+        return Kappa(n, 1.0, None, None, None)
+    with np.errstate(invalid="ignore"):  # a variance of 0 may come out a little below
+        found = cohens_kappa(square)
+    if math.isnan(found.kappa_low):
+        return Kappa(n, same / n, float(found.kappa), None, None)
+    low, high = max(-1.0, float(found.kappa_low)), min(1.0, float(found.kappa_upp))
+    return Kappa(n, same / n, float(found.kappa), low, high)
 
 
 def paired_bootstrap(first: Sequence[float], second: Sequence[float], clusters: Sequence[str]) -> Difference:

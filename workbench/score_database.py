@@ -19,11 +19,12 @@ from workbench.error_categories import Categoriser
 from workbench.error_columns import error_columns, is_error, is_sorted
 from workbench.errors import BenchmarkError
 from workbench.execute import Executor, Statement
-from workbench.gold_order import GoldOrder, OrderQueries, gold_order, order_queries
+from workbench.gold_order import GoldOrder
 from workbench.instances import make_instances, suite_verdicts
 from workbench.question_class import QuestionClass, question_class
 from workbench.result_table import ResultTable
 from workbench.results import Run, content_hash, part_name
+from workbench.run_orders import run_orders
 from workbench.schema import Schema
 from workbench.spider_sql import SpiderNames, spider_names
 from workbench.sqlite_source import database_hash
@@ -251,26 +252,17 @@ class Database:
 
     def _orders(self, pairs: Iterable[Pair], golds: dict[tuple[str, str], Execution]) -> dict[str, GoldOrder]:
         """What is known of the order of golds whose questions ask for one, by question id; their queries run once."""
-        asked: dict[str, tuple[OrderQueries, ResultTable]] = {}
+        asked: dict[str, ResultTable] = {}
+        by_question: dict[str, str] = {}
         for pair in pairs:
             gold = golds.get((REFERENCE, pair.question_id))
-            is_asked = pair.question_class.is_ordered and gold is not None and gold.status == "ok"
-            if is_asked and pair.question_id not in asked:
-                asked[pair.question_id] = order_queries(pair.gold["sql"], self.column_names), gold.table
-        statements = [
-            Statement(REFERENCE, self.db_id, self.path, sql, tag=sql)
-            for queries, table in asked.values()
-            for sql in queries.needed(table.height)
-        ]
-        results = {statement.sql: execution for statement, execution in self.executor.run_many(statements)}
-
-        def run(sql: str) -> ResultTable | str:
-            found = results.get(sql)
-            if found is None:
-                return "no answer"
-            return found.table if found.status == "ok" else f"{found.status}: {found.message}"
-
-        return {question_id: gold_order(queries, table, run) for question_id, (queries, table) in asked.items()}
+            if pair.question_class.is_ordered and gold is not None and gold.status == "ok":
+                by_question[pair.question_id] = pair.gold["sql"]
+                asked[pair.gold["sql"]] = gold.table
+        if not asked:
+            return {}
+        orders = run_orders(self.executor, self.db_id, self.path, asked, self.column_names)
+        return {question_id: orders[sql] for question_id, sql in by_question.items()}
 
     def _suites(self, todo: dict[tuple, Pair], golds: dict[tuple[str, str], Execution]) -> dict[tuple, bool]:
         """The test-suite verdicts on SQLite, where instances are asked for; a prediction without SQL is wrong."""

@@ -59,10 +59,14 @@ def _published_crossover() -> pl.DataFrame:
 def _roundtrip(run: Run) -> pl.DataFrame:
     from workbench.plan_roundtrip import fidelity
 
+    return fidelity(_round_trips(run))
+
+
+def _round_trips(run: Run) -> pl.DataFrame:
     rows = run.table("roundtrip")
     if rows.is_empty():
         raise ResultsError("has no round trips", where=run.path, hint="workbench plan roundtrip PATH --run RUN first")
-    return fidelity(rows)
+    return rows
 
 
 def _errors(run: Run) -> pl.DataFrame:
@@ -114,6 +118,42 @@ def _published_tokens() -> pl.DataFrame:
     return published_tokens()
 
 
+def _agreement(run: Run) -> pl.DataFrame:
+    from workbench.agreement import agreement
+
+    return agreement(_scores(run))
+
+
+def _sides(run: Run) -> pl.DataFrame:
+    from workbench.agreement import sides
+
+    return sides(run)
+
+
+def _published_sides() -> pl.DataFrame:
+    from workbench.agreement import published_sides
+
+    return published_sides()
+
+
+def _annotators(run: Run) -> pl.DataFrame:
+    from workbench.agreement import annotators
+
+    return annotators(run)
+
+
+def _metric_gap(run: Run) -> pl.DataFrame:
+    from workbench.agreement import metric_gap
+
+    return metric_gap(_round_trips(run))
+
+
+def _published_gap() -> pl.DataFrame:
+    from workbench.agreement import published_gap
+
+    return published_gap()
+
+
 STUDIES = {
     "portability": Study("portability", _portability, _published_portability),
     "crossover": Study("crossover", _crossover, _published_crossover),
@@ -125,9 +165,15 @@ STUDIES = {
     "structure": Study("structure", _structure),
     "efficiency": Study("efficiency", _efficiency),
     "tokens": Study("tokens", _tokens, _published_tokens),
+    "agreement": Study("agreement", _agreement),
+    "sides": Study("sides", _sides, _published_sides),
+    "annotators": Study("annotators", _annotators),
+    "metric_gap": Study("metric_gap", _metric_gap, _published_gap),
 }
+# printed under one name, as far as a run has what they need
+TOGETHER = {"agreement": ("agreement", "sides", "annotators", "metric_gap")}
 LABEL_STUDIES = ("classifier",)  # of hand labels and benchmarks, not of a run: `classifier_study`
-PLANNED = ("meta", "agreement")
+PLANNED = ("meta",)
 
 
 def study(name: str, run: Run | str | Path | None = None, *, is_published: bool = False) -> pl.DataFrame:
@@ -143,11 +189,14 @@ def study(name: str, run: Run | str | Path | None = None, *, is_published: bool 
 
 
 def studies(
-    run: Run | str | Path | None = None, *, is_published: bool = False
+    run: Run | str | Path | None = None, names: Sequence[str] | None = None, *, is_published: bool = False
 ) -> Iterator[tuple[str, pl.DataFrame | str]]:
-    """Every study there is: its name and its table, or why the run has none."""
+    """Every study there is, or those named: its name and its table, or why the run has none."""
+    _chosen(run, is_published)
     run = run if run is None else Run.open(run)
     for name in _available(is_published):
+        if names is not None and name not in names:
+            continue
         try:
             yield name, study(name, run, is_published=is_published)
         except ResultsError as error:
