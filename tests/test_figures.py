@@ -7,6 +7,7 @@ import sys
 
 import polars as pl
 import pytest
+from figure_checks import assert_words_are_clear, legend_labels, marked, spans, words
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 
@@ -70,44 +71,12 @@ FRAMES = {  # odd tables that must give a whole picture
 }
 
 
-def marked(figure) -> list[tuple]:
-    """(panel, model, target, mode, x, y) of every mark on paper."""
-    lines = [(axes.get_label(), line) for axes in figure.axes for line in axes.lines if line.get_gid()]
-    return sorted((panel, *line.get_gid().split(" | "), *map(float, line.get_xydata()[0])) for panel, line in lines)
-
-
 def expected(numbers: pl.DataFrame) -> list[tuple]:
     rows = [row for row in numbers.to_dicts() if row["panel"]]
     names = list(dict.fromkeys(row["model"] for row in rows if row["panel"] == "closed"))
     place = {"open": lambda row: row["params_b"], "closed": lambda row: names.index(row["model"])}
     keys = ("panel", "model", "target", "mode")
     return sorted((*(row[key] for key in keys), float(place[row["panel"]](row)), row["portability"]) for row in rows)
-
-
-def words(figure) -> str:
-    return " ".join(" ".join(text.get_text() for text in figure.texts).split())
-
-
-def text_boxes(figure) -> dict[str, object]:
-    """The boxes of all words that are drawn, by a readable name."""
-    figure.canvas.draw()
-    texts = list(figure.texts) + [text for legend in figure.legends for text in legend.get_texts()]
-    for axes in figure.axes:
-        texts += [*axes.texts, axes._left_title, axes.xaxis.label, axes.yaxis.label]
-        for axis, limits in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
-            ticks = [tick for tick in axis.get_major_ticks() if limits[0] <= tick.get_loc() <= limits[1]]
-            texts += [tick.label1 for tick in ticks if tick.label1.get_visible()]
-    shown = [text for text in texts if text.get_text().strip()]
-    return {f"{i} {text.get_text()!r}": text.get_window_extent() for i, text in enumerate(shown)}
-
-
-def assert_words_are_clear(figure) -> None:
-    boxes = text_boxes(figure)
-    paper = figure.bbox
-    for name, box in boxes.items():
-        assert paper.x0 <= box.x0 and box.x1 <= paper.x1 and paper.y0 <= box.y0 and box.y1 <= paper.y1, f"{name} is cut"
-    for (one, a), (other, b) in itertools.combinations(boxes.items(), 2):
-        assert not a.overlaps(b), f"{one} runs into {other}"
 
 
 @pytest.mark.parametrize("width", ["column", "page"])
@@ -134,8 +103,7 @@ def test_published_figures(published, benchmark, width):
     ):
         assert said in text
     assert "SIMULATED" not in text
-    labels = [entry.get_text() for entry in figure.legends[0].get_texts()]
-    assert labels == ["Query plan", "SQL, asked per dialect", "prompted", "fine-tuned", "purpose-built"]
+    assert legend_labels(figure) == ["Query plan", "SQL, asked per dialect", "prompted", "fine-tuned", "purpose-built"]
 
 
 def test_a_page_names_every_open_model(published):
@@ -193,9 +161,7 @@ def test_a_mixed_table_names_the_simulated_models():
 
 def test_intervals_are_drawn_from_low_to_high():
     figure = portability(FRAMES["simulated"])
-    bars = [line for axes in figure.axes for line in axes.lines if len(line.get_xdata()) == 2 and not line.get_gid()]
-    bars = [tuple(map(float, line.get_ydata())) for line in bars if line.get_xdata()[0] == line.get_xdata()[1]]
-    assert bars == [(0.7, 0.9)] * len(SIMULATED)
+    assert spans(figure) == [(0.7, 0.9)] * len(SIMULATED)
 
 
 def test_clouds_surround_three_or_more_models_of_one_regime():
