@@ -81,6 +81,11 @@ class Pair:
         return predicted_sql(self.generation, self.engine)
 
     @property
+    def dialect(self) -> str:
+        """sqlglot's name for what the prediction is written in."""
+        return BACKENDS[self.generation["dialect"] or self.engine].dialect
+
+    @property
     def golds(self) -> list[dict]:
         return [self.gold, self.own_gold] if self.own_gold is not self.gold else [self.gold]
 
@@ -224,16 +229,22 @@ class Database:
         golds = self._gold_results(todo.values())
         orders = self._orders(todo.values(), golds)
         suites = self._suites(todo, golds)
+        same = defaultdict(list)  # equal predictions run once, and are judged once for each question
+        for key, pair in todo.items():
+            if self._can_run(pair.engine, pair.sql):
+                same[pair.engine, pair.sql].append(key)
         statements = [
-            Statement(pair.engine, self.db_id, self.path, pair.sql, tag=key)
-            for key, pair in todo.items()
-            if self._can_run(pair.engine, pair.sql)
+            Statement(engine, self.db_id, self.path, sql, tag=tuple(keys)) for (engine, sql), keys in same.items()
         ]
         left = dict(todo)
         for statement, execution in self.executor.run_many(statements):
-            pair = left.pop(statement.tag)
-            verdict = self._judge(pair, execution, golds, orders)
-            yield statement.tag, pair, execution, verdict | {"test_suite": suites.get(statement.tag)}
+            verdicts = {}
+            for key in statement.tag:
+                pair = left.pop(key)
+                about = pair.question_id, pair.dialect, pair.generation["error"]
+                if about not in verdicts:
+                    verdicts[about] = self._judge(pair, execution, golds, orders)
+                yield key, pair, execution, verdicts[about] | {"test_suite": suites.get(key)}
         for key, pair in left.items():
             yield key, pair, None, self._judge(pair, None, golds, orders) | {"test_suite": suites.get(key)}
 
@@ -309,7 +320,7 @@ class Database:
         )
         found = judge.PairResults(
             engine=pair.engine,
-            dialect=BACKENDS[pair.generation["dialect"] or pair.engine].dialect,
+            dialect=pair.dialect,
             sql=pair.sql,
             gold_sql=pair.gold["sql"],
             predicted=predicted,
