@@ -160,6 +160,11 @@ def test_gap_of_round_trips():
     ]
 
 
+def test_round_trips_of_an_older_version():
+    with pytest.raises(ResultsError, match="without the verdicts of both metrics"):
+        metric_gap(pl.DataFrame(schema=dtypes("roundtrip")).drop("bird_ex"))
+
+
 def test_one_command_prints_what_there_is(run):
     said(run, "ann", {"0": "correct"})
     found = CliRunner().invoke(main, ["study", "agreement", "--run", "r"])

@@ -67,6 +67,7 @@ def test_the_sample_is_seeded_and_the_same_for_all(run):
     orders = {seed: wb.annotation_session(run, "ann", seed=seed).pairs["pair"].to_list() for seed in range(6)}
     assert wb.annotation_session(run, "bob", seed=3).pairs["pair"].to_list() == orders[3]
     assert len({tuple(order) for order in orders.values()}) > 1
+    assert not {"df_match", "bird_ex", "model"} & set(wb.annotation_session(run, "ann").pairs.columns)
     assert wb.annotation_session(run, "ann", 2, seed=3).pairs["pair"].to_list() == orders[3][:2]
 
 

@@ -4,6 +4,7 @@ import json
 import sqlite3
 from contextlib import closing
 
+import polars as pl
 import pytest
 
 import workbench as wb
@@ -153,6 +154,9 @@ def test_rows_and_table(here, monkeypatch):
     stored = wb.connect(here / "results").sql("from roundtrip where outcome = 'different'").pl().to_dicts()
     (failure,) = [row for row in stored if row["method"] == "plan"]
     assert failure["gold_result"] == "[('Bo',)]" and "('Bo',)" in failure["result"] and " OR " in failure["sql"]
+    assert (failure["df_match"], failure["bird_ex"]) == (False, False)
+    assert rows.filter(outcome="equal").select(pl.col("df_match", "bird_ex").all()).row(0) == (True, True)
+    assert rows.filter(outcome="gold_failed")["df_match"].null_count() == 6
     assert failure["reason"].startswith("2 rows for gold's 1") and failure["plan"].startswith("[{")
 
 

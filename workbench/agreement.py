@@ -119,8 +119,12 @@ def metric_gap(rows: pl.DataFrame) -> pl.DataFrame:
     """Fidelity of round trips under both metrics, per method and engine, in percent, and their gap in points.
 
     golds: "all", or "one answer" without those to which SQLite itself has several answers. n: golds that were run; a
-    refusal, an error and a gold that fails are wrong under both, as in `fidelity`.
+    refusal, an error and a gold that fails are wrong under both, as in `fidelity`. ResultsError for rows of a version that
+    did not judge by both.
     """
+    if not set(METRICS) <= set(rows.columns):
+        hint = "give `workbench plan roundtrip` again"
+        raise ResultsError("round trips without the verdicts of both metrics", where="metric_gap", hint=hint)
     judged = rows.filter(pl.col("outcome") != "not_judged")
     parts = []
     for golds, part in (("all", judged), ("one answer", judged.filter(pl.col("ambiguous").is_null()))):

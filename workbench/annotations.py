@@ -25,7 +25,7 @@ PAPER_SIZE = 103  # plans paper, table 3
 class Session:
     """One annotator's way through a sample; in a notebook it shows the first pair that is not judged yet.
 
-    pairs: the sample in its order, columns of `disagreements`. What was judged is read from the run each time.
+    pairs: the sample in its order, columns of `disagreements` without the verdicts. What was judged is read from the run each time.
     """
 
     run: Run
@@ -69,7 +69,7 @@ def annotation_session(
         there = ", ".join(sorted(every["engine"].unique())) or "no engine"
         raise ResultsError(f"has no disagreements on {engine}", where=run.path, hint=f"there are some on: {there}")
     drawn = [content_hash(seed, pair) for pair in found["pair"]]
-    pairs = found.with_columns(drawn=pl.Series(drawn)).sort("drawn").drop("drawn")
+    pairs = found.with_columns(drawn=pl.Series(drawn)).sort("drawn").drop("drawn", "df_match", "bird_ex")
     return Session(run, annotator, pairs if size is None else pairs.head(size))
 
 
