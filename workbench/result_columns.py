@@ -496,8 +496,12 @@ TABLES: dict[str, dict[str, tuple[type[pl.DataType], str]]] = {
         "n": (_INT, "pairs, judged or not"),
         "judged": (_INT, "pairs with a verdict"),
         "ex": (_REAL, "BIRD's execution accuracy of these"),
+        "ex_low": (_REAL, "lower end of its 95 % Wilson interval"),
+        "ex_high": (_REAL, "upper end of that interval"),
         "in_grammar": (_INT, "pairs whose gold Spider's grammar can read"),
         "exact_set_match": (_REAL, "Spider's exact set match of these"),
+        "exact_set_match_low": (_REAL, "lower end of its 95 % Wilson interval"),
+        "exact_set_match_high": (_REAL, "upper end of that interval"),
         "skeleton_similarity": (_REAL, "mean likeness of the skeletons"),
         "jaccard": (_REAL, "mean Jaccard index of the skeletons' tokens"),
         "jaccard_low": (

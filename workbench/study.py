@@ -180,7 +180,7 @@ def study(name: str, run: Run | str | Path | None = None, *, is_published: bool 
     """Compute a study table and, for a run, store it under the run; of the papers' figures it is only returned."""
     _known(name, run, is_published)
     if is_published:
-        return STUDIES[name].of_published()
+        return _published(name)
     run = Run.open(run)
     with run.locked():
         table = STUDIES[name].of_run(run)
@@ -236,14 +236,24 @@ def _scores(run: Run) -> pl.DataFrame:
     return scores
 
 
+def _published(name: str) -> pl.DataFrame:
+    """In the shape of our own study where there is one, else as printed."""
+    from workbench.published import read
+
+    own = STUDIES[name].of_published if name in STUDIES else None
+    return own() if own else read(name)
+
+
 def _known(name: str, run: object, is_published: bool) -> None:
+    if is_published and name in _available(is_published):
+        return _chosen(run, is_published)
     if name in PLANNED:
         raise NotBuiltError(f"{name} is not built yet", hint=f"available: {', '.join(STUDIES)}")
     if name in LABEL_STUDIES:
         raise ConfigError(f"{name} is of hand labels, not of a run", hint=f"workbench study {name} --benchmark PATH")
     if name not in STUDIES:
         raise ConfigError(f"there is no study {name!r}", hint=f"available: {', '.join(STUDIES)}")
-    if is_published and name not in _available(is_published):
+    if is_published:
         raise ConfigError(f"the papers print no {name}", hint=f"available: {', '.join(_available(is_published))}")
     _chosen(run, is_published)
 
@@ -254,7 +264,12 @@ def _chosen(run: object, is_published: bool) -> None:
 
 
 def _available(is_published: bool) -> list[str]:
-    return [name for name, each in STUDIES.items() if not is_published or each.of_published]
+    if not is_published:
+        return list(STUDIES)
+    from workbench.published import PRINTED
+
+    own = [name for name, each in STUDIES.items() if each.of_published]
+    return own + [name for name in PRINTED if name not in own]
 
 
 def accuracy(run: Run | str | Path) -> pl.DataFrame:
