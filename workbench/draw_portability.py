@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
-from workbench.captions import CLOUD, commonest_regime, name_of, portability_notes, portability_title
+from workbench.captions import CLOUD, commonest_regime, name_of, portability_notes, title
 from workbench.errors import ResultsError
 from workbench.house import (
     GAP,
@@ -89,7 +89,7 @@ def portability(frame: pl.DataFrame, benchmark: str | None = None, width: str = 
         names = 1.04 * max((text_width(name_of(row), SMALL) for row in closed), default=0.0) + 0.1  # 4 %: hinting
         page = new_page(
             numbers,
-            portability_title(rows),
+            title(rows, "portability"),
             portability_notes(rows),
             legend_handles(opened + closed),
             space=space,

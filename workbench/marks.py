@@ -19,16 +19,17 @@ HIDES = 2.6  # points: marks closer than this in both directions can't be told a
 STEP = 4.2  # points: a mark's width, by which one of them moves aside
 
 
-def text_width(text: str, size: float) -> float:
+def text_width(text: str, size: float, weight: str = "normal") -> float:
     """Width of one line in inches, in the current style's font at `size` points."""
-    return text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0] / 72
+    font = FontProperties(size=size, weight=weight)
+    return text_to_path.get_text_width_height_descent(text, font, ismath=False)[0] / 72
 
 
-def wrap(text: str, width: float, size: float) -> list[str]:
+def wrap(text: str, width: float, size: float, weight: str = "normal") -> list[str]:
     """Text broken into lines of at most `width` inches (a longer word stands alone)."""
     lines: list[str] = []
     for word in text.split():
-        if lines and text_width(f"{lines[-1]} {word}", size) <= width:
+        if lines and text_width(f"{lines[-1]} {word}", size, weight) <= width:
             lines[-1] += f" {word}"
         else:
             lines.append(word)
