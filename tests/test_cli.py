@@ -336,7 +336,7 @@ def test_published_figures_are_drawn(here):
     done = workbench("figures", "all", "--published")
     assert done.exit_code == 0, done.output
     names = {Path(line).name for line in done.output.splitlines()}
-    assert {"portability_bird-dev.pdf", "portability_spider-dev.csv"} <= names
+    assert {"portability_bird-dev.pdf", "portability_spider-dev.csv", "crossover_bird-dev.png"} <= names
 
 
 def test_published_studies_are_printed(here):

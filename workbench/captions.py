@@ -61,6 +61,18 @@ def counts(values: list[int]) -> str:
 def portability_notes(rows: list[dict]) -> str:
     """What a reader must know to read the numbers: metric, engines, n, bars, shades, what could not be drawn and why."""
     drawn = [row for row in rows if row["panel"]] or rows
+    notes = measured(drawn)
+    common = commonest_regime(drawn)
+    groups = Counter((row["panel"], row["target"], row["mode"]) for row in drawn if row["regime"] == common)
+    if common and all(row["regime"] == common for row in drawn):
+        notes.append(f"All {common}.")
+    elif common and max(groups.values()) >= CLOUD:
+        notes.append(f"Shades: hulls of {common} models.")
+    return " ".join(notes + origins(drawn) + simulated_note(drawn) + not_drawn(rows))
+
+
+def measured(drawn: list[dict]) -> list[str]:
+    """Metric and engines, n, what bars are."""
     notes = []
     for metric, engines in sorted({(row["metric"], row["engines"]) for row in drawn}):
         words = ", ".join(ENGINES.get(name, name) for name in engines.split(", "))
@@ -69,22 +81,21 @@ def portability_notes(rows: list[dict]) -> str:
     notes += [f"n = {counts(judged)} questions per engine."] if judged else []
     lost = sum(row["not_judged"] or 0 for row in drawn)
     notes += [f"{lost} results without a verdict left out."] if lost else []
-    notes += [f"Bars: {kind}." for kind in sorted({row["interval"] for row in drawn if row["interval"]})]
-    common = commonest_regime(drawn)
-    groups = Counter((row["panel"], row["target"], row["mode"]) for row in drawn if row["regime"] == common)
-    if common and all(row["regime"] == common for row in drawn):
-        notes.append(f"All {common}.")
-    elif common and max(groups.values()) >= CLOUD:
-        notes.append(f"Shades: hulls of {common} models.")
-    for field, start in (("params_note", "Sizes: "), ("source", "From: ")):
-        notes += [f"{start}{text}." for text in sorted({row.get(field) for row in drawn} - {None})]
-    notes += simulated_note(drawn)
+    return notes + [f"Bars: {kind}." for kind in sorted({row["interval"] for row in drawn if row["interval"]})]
+
+
+def origins(drawn: list[dict]) -> list[str]:
+    """Where sizes and numbers are from, where they are not measured."""
+    said = [("Sizes: ", "params_note"), ("From: ", "source")]
+    return [f"{start}{text}." for start, field in said for text in sorted({row.get(field) for row in drawn} - {None})]
+
+
+def not_drawn(rows: list[dict]) -> list[str]:
     reasons: dict[str, set] = {}
     for row in rows:
         if not row["panel"]:
             reasons.setdefault(row["reason"] or "open weights without a stated size", set()).add(name_of(row))
-    notes += [f"Not drawn: {listed(names)} ({reason})." for reason, names in sorted(reasons.items())]
-    return " ".join(notes)
+    return [f"Not drawn: {listed(names)} ({reason})." for reason, names in sorted(reasons.items())]
 
 
 def listed(names: set[str], most: int = 8) -> str:

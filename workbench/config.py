@@ -173,6 +173,7 @@ class ModelConfig(_Strict):
 
 FigureName = Literal[  # figures.FIGURES, whose drawing library is not needed here
     "portability",
+    "crossover",
     "accuracy",
     "jaccard",
     "ves",

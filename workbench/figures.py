@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from workbench.draw_bars import accuracy, ves
+from workbench.draw_crossover import crossover
 from workbench.draw_difficulty import accuracy_by_difficulty, error_types, jaccard_by_difficulty, ves_by_difficulty
 from workbench.draw_jaccard import jaccard
 from workbench.draw_portability import portability
@@ -22,6 +23,7 @@ class Drawing(NamedTuple):
 
 FIGURES = {
     "portability": Drawing(("portability",), portability, "plans paper, figures 1 and 6"),
+    "crossover": Drawing(("portability", "crossover"), crossover, "plans paper, figures 3 and 7"),
     "accuracy": Drawing(("structure",), accuracy, "HES-SQL, figure 4"),
     "jaccard": Drawing(("structure",), jaccard, "HES-SQL, figure 5"),
     "ves": Drawing(("efficiency",), ves, "HES-SQL, figure 6"),

@@ -417,6 +417,8 @@ TABLES: dict[str, dict[str, tuple[type[pl.DataType], str]]] = {
             for engine in ("sqlite", "postgres", "mysql", "clickhouse", "duckdb")
         },
         "lower_bound": (_REAL, "lowest accuracy over the engine set"),
+        "lower_bound_low": (_REAL, "lower end of its 95 % bootstrap interval"),
+        "lower_bound_high": (_REAL, "upper end of its 95 % bootstrap interval"),
         "best": (_REAL, "highest accuracy over the engine set"),
         "mean": (_REAL, "mean accuracy over the engine set"),
         "delta_worst": (_REAL, "lower bound minus SQLite's accuracy"),
