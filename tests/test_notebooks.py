@@ -7,7 +7,9 @@ import nbformat
 import pytest
 
 from workbench import paths
-from workbench.run_notebooks import NOTEBOOKS
+from workbench.config import Config
+from workbench.figures import FIGURES
+from workbench.run_notebooks import NOTEBOOKS, notebooks_of
 
 FILES = sorted(paths.NOTEBOOKS.glob("*.ipynb"))
 
@@ -19,6 +21,23 @@ def _cells(path, kind="code"):
 def test_the_run_takes_every_notebook_in_order():
     numbered = [path.stem for path in FILES if path.stem[0].isdigit()]
     assert numbered == list(NOTEBOOKS)  # the others wait for a person
+
+
+def test_no_figure_has_two_notebooks():
+    drawn = [figure for figures in NOTEBOOKS.values() for figure in figures]
+    assert len(drawn) == len(set(drawn)) and set(drawn) <= set(FIGURES)
+
+
+@pytest.mark.parametrize(
+    "figures", [[], ["portability"], ["crossover"], list(FIGURES)], ids=lambda names: "+".join(names)[:20]
+)
+def test_a_run_takes_the_notebooks_that_its_figures_need(figures):
+    config = Config(
+        run="r", benchmark="bundled", models=[{"name": "simulated-3b", "provider": "simulated"}], figures=figures
+    )
+    taken = notebooks_of(config)
+    assert taken[:3] == ["01_prepare", "02_generate", "03_score"]
+    assert taken[3:] == [name for name in NOTEBOOKS if set(NOTEBOOKS[name]) & set(figures)]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -1,4 +1,4 @@
-"""Accuracy per engine and portability on small hand-worked score tables, and the published table 2."""
+"""Accuracy per engine and portability on small hand-worked score tables."""
 
 import polars as pl
 import pytest
@@ -6,8 +6,6 @@ import pytest
 from workbench.errors import ResultsError
 from workbench.metrics import wilson_interval
 from workbench.portability import ENGINES, RESAMPLES, SCHEMA, accuracy_by_engine, portability
-from workbench.published import N_QUESTIONS, read_portability, write_portability
-from workbench.published import portability as published_portability
 
 TYPES = {
     "params_b": pl.Float64,
@@ -210,62 +208,3 @@ def test_the_interval_is_the_same_again_and_over_databases_where_there_are_enoug
 def test_schema_is_stable():
     assert portability(scores(("sqlite", "1"))).schema == SCHEMA
     assert set(ENGINES) < set(SCHEMA)
-
-
-# --- the published table ---------------------------------------------------------------------------------------------
-
-
-def test_published_parquet_equals_the_transcription(shared, tmp_path):
-    csv = shared / "reference" / "published_portability.csv"
-    table = read_portability()
-    assert table.height == 68
-    assert table.equals(pl.read_csv(csv, schema_overrides=table.schema))
-    assert pl.read_parquet(write_portability(csv, tmp_path / "again.parquet")).equals(table)
-    assert [path.name for path in tmp_path.iterdir()] == ["again.parquet"]
-
-
-def test_printed_portability_fits_the_printed_accuracies():
-    """Interval arithmetic: every number is known to half a unit of its last printed digit."""
-    engines = ["sqlite", "postgres", "mysql", "clickhouse"]
-    half = 0.05 + 1e-9
-    for row in read_portability().to_dicts():
-        values = [row[engine] for engine in engines]
-        low = 100 * (min(values) - half) / (max(values) + half)
-        high = 100 * (min(values) + half) / (max(values) - half)
-        assert low - half <= row["portability_printed"] <= high + half, row["model"]
-
-
-def test_published_claims():
-    table = published_portability().filter(pl.col("benchmark") == "bird-dev")
-    sql, plan = (table.filter(pl.col("target") == target) for target in ("sql", "plan"))
-    recomputed = pl.col("lower_bound") / pl.col("best")
-    for rows, low, high in ((sql, 0.688, 0.868), (plan, 0.958, 0.991)):
-        assert rows.select(recomputed.min()).item() == pytest.approx(low, abs=5.1e-4)
-        assert rows.select(recomputed.max()).item() == pytest.approx(high, abs=5.1e-4)
-    assert (sql["portability"].min(), sql["portability"].max()) == pytest.approx((0.687, 0.869))
-    assert plan["portability"].min() == pytest.approx(0.959)
-    assert (-sql["delta_worst"].max(), -sql["delta_worst"].min()) == pytest.approx((0.082, 0.170))
-    assert -plan["delta_worst"].min() == pytest.approx(0.023)
-
-
-def test_published_table_has_the_study_tables_shape():
-    table = published_portability()
-    assert table.select(SCHEMA.names()).schema == SCHEMA
-    assert table["portability"].null_count() == 0
-    assert set(table["n"]) == set(N_QUESTIONS.values())
-    assert table.filter(pl.col("weights") == "closed")["params_b"].null_count() == 12
-    assert set(table.select("target", "mode").unique().rows()) == {("sql", "native"), ("plan", "compiled")}
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [(None, "no such file"), ("a,b\n1,2\n", "other columns"), ("model,params_b\nx,many\n", "not a CSV|other columns")],
-    ids=["absent", "other table", "words for numbers"],
-)
-def test_a_wrong_transcription_is_refused(tmp_path, text, words):
-    csv = tmp_path / "table.csv"
-    if text is not None:
-        csv.write_text(text)
-    with pytest.raises(ResultsError, match=words):
-        write_portability(csv, tmp_path / "out.parquet")
-    assert not (tmp_path / "out.parquet").exists()

@@ -14,9 +14,11 @@ import psutil
 import pytest
 from processes import all_end
 
-from workbench import faults, paths
+from workbench import faults
 from workbench.backends import BACKENDS, get_backend
+from workbench.config import read_config
 from workbench.results import TABLES, Run
+from workbench.run_notebooks import notebooks_of
 
 CONFIG = """
 run: {run}
@@ -114,7 +116,8 @@ def test_the_header_says_how_it_was_made(whole):
 
 def test_executed_notebooks_are_kept_without_errors(whole):
     folder = whole / "results" / "r" / "notebooks"
-    assert sorted(path.name for path in folder.iterdir()) == sorted(p.name for p in paths.NOTEBOOKS.glob("*.ipynb"))
+    needed = notebooks_of(read_config(whole / "c.yaml"))
+    assert sorted(path.stem for path in folder.iterdir()) == needed
     for path in folder.iterdir():
         cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
         assert all(cell.execution_count for cell in cells)

@@ -357,10 +357,20 @@ def _model(name: str, base_url: str | None, settings: tuple[str, ...], where: st
 @_results_options
 def figures(name: str, run: str | None, published: bool) -> None:
     """Draw a figure, or all of them: pdf, png and the numbers as csv."""
+    from workbench.study import all_figures
     from workbench.study import figures as figures_
 
-    for path in figures_(name, run, is_published=published):
-        click.echo(path)
+    if name != "all":
+        found = [(name, figures_(name, run, is_published=published))]
+    else:
+        found = list(all_figures(run, is_published=published))
+    for each, drawn in found:
+        if isinstance(drawn, str):
+            click.echo(f"{each}: {drawn}", err=True)
+        else:
+            click.echo("\n".join(map(str, drawn)))
+    if all(isinstance(drawn, str) for _, drawn in found):
+        sys.exit(2)
 
 
 @main.command("run")

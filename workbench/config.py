@@ -171,6 +171,19 @@ class ModelConfig(_Strict):
         return found if isinstance(found, int) and not isinstance(found, bool) else None
 
 
+FigureName = Literal[  # figures.FIGURES, whose drawing library is not needed here
+    "portability",
+    "crossover",
+    "accuracy",
+    "jaccard",
+    "ves",
+    "accuracy_by_difficulty",
+    "jaccard_by_difficulty",
+    "ves_by_difficulty",
+    "error_types",
+]
+
+
 class Config(_Strict):
     """Everything that `workbench run` needs."""
 
@@ -183,7 +196,7 @@ class Config(_Strict):
     metrics: Annotated[
         list[Literal["df_match", "df_match_strict", "df_match_paper", "bird_ex"]], Field(min_length=1)
     ] = ["df_match"]  # the first is the headline
-    figures: list[Literal["portability"]] = ["portability"]
+    figures: list[FigureName] = ["portability"]
     limits: LimitsConfig = LimitsConfig()
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
 

@@ -25,15 +25,20 @@ def crossover(portability: pl.DataFrame) -> pl.DataFrame:
     """
     if portability.is_empty():
         raise ResultsError("the table portability is empty", where="crossover", hint="workbench score first")
+    used = on_a_line(portability)
+    keys = portability.select("run", "benchmark", "is_simulated").unique(maintain_order=True)
+    rows = [key | _row(used.filter(**key)) for key in keys.iter_rows(named=True)]
+    return pl.DataFrame(rows, schema=dtypes("crossover"))
+
+
+def on_a_line(portability: pl.DataFrame) -> pl.DataFrame:
+    """The rows that the lines go through."""
     used = portability.filter(
         pl.col("params_b") > 0, pl.col("lower_bound").is_not_null(), weights="open", regime="prompted"
     )
     has_native = used.filter(mode="native").select("run", "benchmark").unique()
     as_written = used.filter(mode="as-written").join(has_native, on=["run", "benchmark"], how="anti")
-    used = pl.concat([used.filter(pl.col("mode") != "as-written"), as_written])
-    keys = portability.select("run", "benchmark", "is_simulated").unique(maintain_order=True)
-    rows = [key | _row(used.filter(**key)) for key in keys.iter_rows(named=True)]
-    return pl.DataFrame(rows, schema=dtypes("crossover"))
+    return pl.concat([used.filter(pl.col("mode") != "as-written"), as_written])
 
 
 def _row(models: pl.DataFrame) -> dict:

@@ -11,6 +11,7 @@ import polars as pl
 
 from workbench.efficiency import stable_efficiency
 from workbench.errors import ResultsError
+from workbench.metrics import wilson_interval
 from workbench.portability import MODEL_KEYS
 from workbench.rates import mean_interval
 from workbench.results import dtypes
@@ -24,7 +25,7 @@ CDF_POINTS = np.linspace(0, 1, 101)  # Jaccard indices at which the cumulative s
 def structure(scores: pl.DataFrame) -> pl.DataFrame:
     """Execution accuracy, exact set match, likeness of skeletons and Jaccard, with the latter's cumulative distribution.
 
-    Each measure is the mean over the pairs that have it. jaccard_cdf: shares of pairs with an index of at most CDF_POINTS.
+    Each measure is the mean over the pairs that have it, shares with Wilson's interval. jaccard_cdf: shares of pairs with an index of at most CDF_POINTS.
     ResultsError where there are no scores, or none holds a Jaccard index.
     """
     if scores.is_empty() or scores["jaccard"].null_count() == scores.height:
@@ -37,7 +38,9 @@ def structure(scores: pl.DataFrame) -> pl.DataFrame:
         rows.append(
             about
             | {"n": group.height, "judged": group["bird_ex"].count(), "ex": group["bird_ex"].mean()}
+            | _ends("ex", group["bird_ex"])
             | {"in_grammar": group["exact_set_match"].count(), "exact_set_match": group["exact_set_match"].mean()}
+            | _ends("exact_set_match", group["exact_set_match"])
             | {name: group[name].mean() for name in ("skeleton_similarity", "jaccard", "sql_jaccard")}
             | {"jaccard_low": low, "jaccard_high": high, "jaccard_cdf": list(shares)}
         )
@@ -86,6 +89,12 @@ def _grades(scores: pl.DataFrame) -> Iterator[tuple[dict, pl.DataFrame]]:
 def _present(group: pl.DataFrame, column: str) -> tuple[list[float], list[str]]:
     there = group.filter(pl.col(column).is_not_null())
     return there[column].to_list(), there["db_id"].to_list()
+
+
+def _ends(name: str, verdicts: pl.Series) -> dict[str, float]:
+    """Wilson's interval of a share, where there is one."""
+    n = verdicts.count()
+    return dict(zip((f"{name}_low", f"{name}_high"), wilson_interval(int(verdicts.sum()), n), strict=True)) if n else {}
 
 
 def _over_engines(table: pl.DataFrame) -> pl.DataFrame:

@@ -7,6 +7,10 @@ In: names. Out: `FIGURES`; a drawing function takes its tables, in the order nam
 from collections.abc import Callable
 from typing import NamedTuple
 
+from workbench.draw_bars import accuracy, ves
+from workbench.draw_crossover import crossover
+from workbench.draw_difficulty import accuracy_by_difficulty, error_types, jaccard_by_difficulty, ves_by_difficulty
+from workbench.draw_jaccard import jaccard
 from workbench.draw_portability import portability
 from workbench.house import HouseFigure
 
@@ -14,8 +18,17 @@ from workbench.house import HouseFigure
 class Drawing(NamedTuple):
     tables: tuple[str, ...]  # studies of study.STUDIES; one file is drawn per benchmark of the first
     draw: Callable[..., HouseFigure]
+    paper: str  # where the papers draw it
 
 
 FIGURES = {
-    "portability": Drawing(("portability",), portability),
+    "portability": Drawing(("portability",), portability, "plans paper, figures 1 and 6"),
+    "crossover": Drawing(("portability", "crossover"), crossover, "plans paper, figures 3 and 7"),
+    "accuracy": Drawing(("structure",), accuracy, "HES-SQL, figure 4"),
+    "jaccard": Drawing(("structure",), jaccard, "HES-SQL, figure 5"),
+    "ves": Drawing(("efficiency",), ves, "HES-SQL, figure 6"),
+    "accuracy_by_difficulty": Drawing(("structure",), accuracy_by_difficulty, "HES-SQL, figure 7"),
+    "jaccard_by_difficulty": Drawing(("structure",), jaccard_by_difficulty, "HES-SQL, figure 8"),
+    "ves_by_difficulty": Drawing(("efficiency",), ves_by_difficulty, "HES-SQL, figure 9"),
+    "error_types": Drawing(("errors",), error_types, "HES-SQL, figures 1 and 10"),
 }

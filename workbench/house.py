@@ -97,7 +97,7 @@ def new_page(
     """
     columns, legend_height = _legend_shape(handles, LEFT + (space if legend_space is None else legend_space))
     title_pt = matplotlib.rcParams["figure.titlesize"]
-    title_lines = wrap(title, LEFT + space - 3 * EDGE, title_pt)
+    title_lines = wrap(title, LEFT + space - 3 * EDGE, title_pt, "bold")
     note_lines = wrap(notes, LEFT + space - 3 * EDGE, SMALL)
     notes_top = 0.1 * len(note_lines) + 0.07
     bottom = notes_top + 0.03 + max(below + legend_height + 0.04, names)

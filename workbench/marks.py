@@ -4,6 +4,8 @@ In: axes whose limits are final, since everything here is laid out in points on 
 """
 
 import math
+import re
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -19,16 +21,17 @@ HIDES = 2.6  # points: marks closer than this in both directions can't be told a
 STEP = 4.2  # points: a mark's width, by which one of them moves aside
 
 
-def text_width(text: str, size: float) -> float:
+def text_width(text: str, size: float, weight: str = "normal") -> float:
     """Width of one line in inches, in the current style's font at `size` points."""
-    return text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0] / 72
+    font = FontProperties(size=size, weight=weight)
+    return text_to_path.get_text_width_height_descent(text, font, ismath=False)[0] / 72
 
 
-def wrap(text: str, width: float, size: float) -> list[str]:
-    """Text broken into lines of at most `width` inches (a longer word stands alone)."""
+def wrap(text: str, width: float, size: float, weight: str = "normal") -> list[str]:
+    """Text broken into lines of at most `width` inches (a longer word stands alone; a % stays with its number)."""
     lines: list[str] = []
-    for word in text.split():
-        if lines and text_width(f"{lines[-1]} {word}", size) <= width:
+    for word in re.findall(r"\S+(?: %\S*)?", text):
+        if lines and text_width(f"{lines[-1]} {word}", size, weight) <= width:
             lines[-1] += f" {word}"
         else:
             lines.append(word)
@@ -61,13 +64,17 @@ def shade_cloud(axes: Axes, points: list[tuple[float, float]], colour: str, top:
     axes.fill(x, np.minimum(y, top), color=colour, alpha=0.16, linewidth=0, zorder=0.5)
 
 
-def label_points(axes: Axes, named: list[tuple[Line2D, str]], marks: list[Line2D], size: float) -> bool:
-    """Name the marks without covering a mark, a bar or another name; draws nothing and says False if one won't fit.
+def label_points(
+    axes: Axes, named: list[tuple[Line2D, str]], marks: list[Line2D], size: float, lines: Sequence[Line2D] = ()
+) -> bool:
+    """Name the marks without covering a mark, a bar, a line or another name; draws nothing and says False if one won't fit.
 
-    named: (mark, name); marks: all marks of the panel. Near places are tried first; a far name gets a thin line.
+    named: (mark, name); marks: all marks of the panel; lines: straight ones that no name may cross. Near places are tried
+    first; a far name gets a thin line.
     """
     boxes = [_box(axes, line) for line in axes.lines if len(line.get_xdata()) == 2 and line not in marks]
     boxes = [box for box in boxes if box.width < 10] + [_box(axes, mark) for mark in marks]  # bars, then marks
+    boxes += [box for line in lines for box in _stretch(*_points(axes, line.get_xydata()), 80)]
     inner = axes.get_window_extent()
     scale = 72 / axes.figure.dpi
     panel = Bbox.from_extents(*(np.array(inner.extents) * scale))
@@ -77,7 +84,7 @@ def label_points(axes: Axes, named: list[tuple[Line2D, str]], marks: list[Line2D
     ]
     for index in sorted(range(len(named)), key=lambda i: -crowd[i]):  # the hemmed-in choose first
         mark, name = named[index]
-        place = _find_place(_box(axes, mark), text_width(name, size) * 72, size * 0.95, panel, boxes)
+        place = _find_place(_box(axes, mark), text_width(name, size) * 73, size * 1.15, panel, boxes)
         if place is None:
             return False
         box, path = place
@@ -115,13 +122,15 @@ def _find_place(
                 continue
             if ring <= LEADER_FROM:
                 return box, []
-            path = [
-                Bbox.from_bounds(px - 0.3, py - 0.3, 0.6, 0.6)
-                for px, py in np.linspace((x, y), _nearest(box, (x, y)), 12)[3:]
-            ]
+            path = _stretch((x, y), _nearest(box, (x, y)), 12)[3:]
             if not any(_overlap(step, other, 0) for step in path for other in taken):
                 return box, path
     return None
+
+
+def _stretch(start: tuple[float, float], end: tuple[float, float], count: int) -> list[Bbox]:
+    """A straight line as small boxes."""
+    return [Bbox.from_bounds(x - 0.3, y - 0.3, 0.6, 0.6) for x, y in np.linspace(start, end, count)]
 
 
 def _overlap(a: Bbox, b: Bbox, room: float) -> bool:

@@ -77,8 +77,8 @@ def portability(scores: pl.DataFrame, metric: str = HEADLINE, engines: tuple[str
     denominator over the set); not_judged (over the set); empty_gold (the most on an engine); one accuracy column per engine of ENGINES, null where it
     wasn't judged; lower_bound, best, mean, delta_worst (lower bound minus SQLite's accuracy, never positive),
     portability, all null with a reason where an engine of the set was not judged or nothing is right anywhere;
-    portability_low, portability_high: 95 % percentile bootstrap (seeded, widened to hold the estimate), which resamples
-    what `interval` names: databases where there are MIN_CLUSTERS or more, else questions.
+    portability_low, portability_high, and the same of lower_bound: 95 % percentile bootstrap (seeded, widened to hold the
+    estimate), which resamples what `interval` names: databases where there are MIN_CLUSTERS or more, else questions.
     ResultsError as in `accuracy_by_engine`, and for an unknown engine.
     """
     judged = verdicts(scores, metric)
@@ -96,17 +96,18 @@ def portability(scores: pl.DataFrame, metric: str = HEADLINE, engines: tuple[str
         row = dict(zip(KEYS, key, strict=True))
         chosen = tuple(engines) if engines else sets[row["run"], row["benchmark"]]
         row |= _summary(group, chosen) | {"metric": metric, "engines": ", ".join(chosen)}
-        row |= {"portability_low": None, "portability_high": None, "interval": None}
+        row |= dict.fromkeys([*ENDS, "interval"])
         if row["portability"] is not None:
             same = pl.all_horizontal(
                 pl.col(name).eq_missing(pl.lit(value)) for name, value in zip(KEYS, key, strict=True)
             )
-            row |= _bootstrap(judged.filter(same), chosen, row["portability"])
+            row |= _bootstrap(judged.filter(same), chosen, row)
         rows.append(row)
     return pl.DataFrame(rows, schema=SCHEMA)
 
 
 SCHEMA = pl.Schema(dtypes("portability"))
+ENDS = ("lower_bound_low", "lower_bound_high", "portability_low", "portability_high")
 
 
 def verdicts(scores: pl.DataFrame, metric: str) -> pl.DataFrame:
@@ -173,8 +174,8 @@ def _summary(group: pl.DataFrame, chosen: tuple[str, ...]) -> dict:
     return row | {"portability": row["lower_bound"] / row["best"]}
 
 
-def _bootstrap(verdicts: pl.DataFrame, chosen: tuple[str, ...], estimate: float) -> dict:
-    """Percentile interval of the ratio; engines are resampled together, because their questions are the same."""
+def _bootstrap(verdicts: pl.DataFrame, chosen: tuple[str, ...], row: dict) -> dict:
+    """Percentile intervals of lower bound and ratio; engines are resampled together, because their questions are the same."""
     by_database = verdicts["db_id"].n_unique() >= MIN_CLUSTERS
     cluster = ["db_id"] if by_database else ["db_id", "question_id"]
     cells = (
@@ -190,15 +191,14 @@ def _bootstrap(verdicts: pl.DataFrame, chosen: tuple[str, ...], estimate: float)
     n = weights @ cells.select(f"n_{engine}" for engine in chosen).to_numpy().astype(np.float32)
     with np.errstate(invalid="ignore", divide="ignore"):  # a resample without a judged or right answer has no ratio
         accuracy = correct / n
-        ratio = accuracy.min(axis=1) / accuracy.max(axis=1)
-    ratio = ratio[np.isfinite(ratio)]
-    low, high = np.percentile(ratio, [2.5, 97.5]) if ratio.size else (estimate, estimate)
+        drawn = {"lower_bound": accuracy.min(axis=1), "portability": accuracy.min(axis=1) / accuracy.max(axis=1)}
+    ends = {}
+    for name, values in drawn.items():
+        values = values[np.isfinite(values)]
+        low, high = np.percentile(values, [2.5, 97.5]) if values.size else (row[name], row[name])
+        ends |= {f"{name}_low": min(float(low), row[name]), f"{name}_high": max(float(high), row[name])}
     kind = f"95 % bootstrap over {'databases' if by_database else 'questions'}, {RESAMPLES} resamples"
-    return {
-        "portability_low": min(float(low), estimate),
-        "portability_high": max(float(high), estimate),
-        "interval": kind,
-    }
+    return ends | {"interval": kind}
 
 
 @lru_cache(maxsize=4)

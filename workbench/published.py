@@ -1,9 +1,11 @@
-"""The papers' printed figures, as parquet under results/published/, in the shape of our own study tables.
+"""The papers' printed figures: transcribed in papers/*.csv, stored as parquet under results/published/.
 
-In: the transcription of the plans paper's table 2 (CSV, percent). Out: the stored parquet with the same columns and
-values, and `portability`, the study table that figures draw, as fractions of 1. Facts only; sources in the README there.
+In: the transcriptions, one file a printed table and one of numbers in running text, as printed. Out: `write_published`, the
+stored parquet with the same rows and a column `source`; `read`; and `portability`, the plans paper's table 2 in the shape of
+our own study table, as fractions of 1. Facts only; the README there describes every column.
 """
 
+import io
 from pathlib import Path
 
 import polars as pl
@@ -11,49 +13,66 @@ import polars as pl
 from workbench import paths
 from workbench.errors import ResultsError
 from workbench.portability import PAPER_ENGINES, SCHEMA
+from workbench.results import write_whole
 
-SOURCE = "plans paper, table 2"
+PAPERS = paths.PACKAGE / "papers"
 PARAMS_NOTE = "total parameters; assumed where the name does not say"
 N_QUESTIONS = {"bird-dev": 1534, "spider-dev": 1034}  # plans paper, appendix E
 
-TABLE_2 = pl.Schema(
-    {"model": pl.String, "params_b": pl.Float64, "weights": pl.String, "tier": pl.String, "regime": pl.String}
-    | {"target": pl.String, "benchmark": pl.String}
-    | dict.fromkeys(PAPER_ENGINES, pl.Float64)
-    | {"portability_printed": pl.Float64}
-)
+_ENGINES = dict.fromkeys(PAPER_ENGINES, pl.Float64)
+_WORDS = {"benchmark": pl.String, "model": pl.String}
+PRINTED = {  # name of the file: its columns; `source` follows in each
+    "portability": {"model": pl.String, "params_b": pl.Float64, "weights": pl.String, "tier": pl.String}
+    | {"regime": pl.String, "target": pl.String, "benchmark": pl.String}
+    | _ENGINES
+    | {"portability_printed": pl.Float64},
+    "roundtrip": {"benchmark": pl.String, "metric": pl.String} | _ENGINES,
+    "agreement": {"metric": pl.String, "sided": pl.Int64, "share": pl.Float64},
+    "tokens": _WORDS | {"target": pl.String, "artefact_tokens": pl.Float64, "output_tokens": pl.Float64},
+    "fine_tuning": _WORDS
+    | {"params_b": pl.Float64, "target": pl.String, "engine": pl.String, "before": pl.Float64, "after": pl.Float64},
+    "ranking": {"benchmark": pl.String, "metric": pl.String, "rank": pl.Int64, "model": pl.String, "value": pl.Float64},
+    "ablation": _WORDS | dict.fromkeys(("exact_set_match", "pgr", "tep"), pl.Float64),
+    "general": {"model": pl.String} | dict.fromkeys(("ifeval", "gpqa", "math_500"), pl.Float64),
+    "statements": {"name": pl.String, "benchmark": pl.String, "value": pl.Float64}
+    | {"unit": pl.String, "as_printed": pl.String},
+}
 
 
-def portability_file() -> Path:
-    return paths.published_dir() / "portability.parquet"
+def write_published(transcriptions: str | Path = PAPERS, folder: str | Path | None = None) -> list[Path]:
+    """Store every transcription NAME.csv as folder/NAME.parquet, rows unchanged; each file is there whole or not at all.
 
-
-def write_portability(csv: str | Path, path: Path | None = None) -> Path:
-    """Store the transcribed table 2 as parquet, unchanged; the file appears whole or not at all.
-
-    path: by default results/published/portability.parquet. ResultsError where the CSV isn't there or isn't this table.
+    folder: by default results/published. ResultsError, before anything is written, where a file is missing or is not the
+    table that it should be.
     """
-    csv, path = Path(csv), path or portability_file()
+    folder = Path(folder or paths.published_dir())
+    tables = {name: _transcribed(Path(transcriptions) / f"{name}.csv", name) for name in PRINTED}
+    for name, table in tables.items():
+        buffer = io.BytesIO()
+        table.write_parquet(buffer, statistics=False)
+        write_whole(folder / f"{name}.parquet", buffer.getvalue())
+    return [folder / f"{name}.parquet" for name in tables]
+
+
+def read(name: str) -> pl.DataFrame:
+    """A printed table: the columns of PRINTED, then source. ResultsError where it isn't stored."""
+    path = paths.published_dir() / f"{name}.parquet"
+    if name not in PRINTED or not path.is_file():
+        raise ResultsError("no published figures", where=path, hint="they are part of the checkout")
+    return pl.read_parquet(path)
+
+
+def _transcribed(csv: Path, name: str) -> pl.DataFrame:
     if not csv.is_file():
-        raise ResultsError("no such file", where=csv, hint="the transcribed table 2 of the plans paper")
+        raise ResultsError("no such file", where=csv, hint=f"the transcription of {name}")
+    schema = pl.Schema(PRINTED[name] | {"source": pl.String})
     try:
-        table = pl.read_csv(csv, schema_overrides=TABLE_2)
+        table = pl.read_csv(csv, schema_overrides=schema)
     except pl.exceptions.PolarsError as error:
-        raise ResultsError("not a CSV of table 2", where=csv, hint=str(error).splitlines()[0]) from error
-    if table.schema != TABLE_2:
-        raise ResultsError("other columns than table 2 has", where=csv, hint=f"expected: {', '.join(TABLE_2)}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    table.write_parquet(part, statistics=False)
-    part.replace(path)
-    return path
-
-
-def read_portability() -> pl.DataFrame:
-    """Table 2 as printed: one row per model x target x benchmark, percent. ResultsError where it isn't stored."""
-    if not portability_file().is_file():
-        raise ResultsError("no published figures", where=portability_file(), hint="they are part of the checkout")
-    return pl.read_parquet(portability_file())
+        raise ResultsError(f"not a CSV of {name}", where=csv, hint=str(error).splitlines()[0]) from error
+    if table.schema != schema:
+        raise ResultsError(f"other columns than {name} has", where=csv, hint=f"expected: {', '.join(schema)}")
+    return table
 
 
 def portability() -> pl.DataFrame:
@@ -65,7 +84,7 @@ def portability() -> pl.DataFrame:
     """
     accuracies = [pl.col(engine) for engine in PAPER_ENGINES]
     lower, best = pl.min_horizontal(accuracies), pl.max_horizontal(accuracies)
-    table = read_portability().with_columns(pl.col(PAPER_ENGINES) / 100)
+    table = read("portability").with_columns(pl.col(PAPER_ENGINES) / 100)
     columns = dict.fromkeys(SCHEMA, pl.lit(None)) | {name: pl.col(name) for name in table.columns if name in SCHEMA}
     columns |= {
         "run": pl.lit("published"),
@@ -82,6 +101,6 @@ def portability() -> pl.DataFrame:
     }
     return table.select(
         *(column.cast(SCHEMA[name]).alias(name) for name, column in columns.items()),
-        source=pl.lit(SOURCE),
+        "source",
         params_note=pl.lit(PARAMS_NOTE),
     )

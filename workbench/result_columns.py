@@ -417,6 +417,8 @@ TABLES: dict[str, dict[str, tuple[type[pl.DataType], str]]] = {
             for engine in ("sqlite", "postgres", "mysql", "clickhouse", "duckdb")
         },
         "lower_bound": (_REAL, "lowest accuracy over the engine set"),
+        "lower_bound_low": (_REAL, "lower end of its 95 % bootstrap interval"),
+        "lower_bound_high": (_REAL, "upper end of its 95 % bootstrap interval"),
         "best": (_REAL, "highest accuracy over the engine set"),
         "mean": (_REAL, "mean accuracy over the engine set"),
         "delta_worst": (_REAL, "lower bound minus SQLite's accuracy"),
@@ -496,8 +498,12 @@ TABLES: dict[str, dict[str, tuple[type[pl.DataType], str]]] = {
         "n": (_INT, "pairs, judged or not"),
         "judged": (_INT, "pairs with a verdict"),
         "ex": (_REAL, "BIRD's execution accuracy of these"),
+        "ex_low": (_REAL, "lower end of its 95 % Wilson interval"),
+        "ex_high": (_REAL, "upper end of that interval"),
         "in_grammar": (_INT, "pairs whose gold Spider's grammar can read"),
         "exact_set_match": (_REAL, "Spider's exact set match of these"),
+        "exact_set_match_low": (_REAL, "lower end of its 95 % Wilson interval"),
+        "exact_set_match_high": (_REAL, "upper end of that interval"),
         "skeleton_similarity": (_REAL, "mean likeness of the skeletons"),
         "jaccard": (_REAL, "mean Jaccard index of the skeletons' tokens"),
         "jaccard_low": (

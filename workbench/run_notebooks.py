@@ -32,14 +32,20 @@ from workbench.llm import check_model
 from workbench.progress import FILE_VARIABLE, read_report
 from workbench.results import Run, content_hash
 
-NOTEBOOKS = ("01_prepare", "02_generate", "03_score", "04_portability")
+NOTEBOOKS = {  # in the data's order, and the figures each draws; those of none always run, others where a figure is asked for
+    "01_prepare": (),
+    "02_generate": (),
+    "03_score": (),
+    "04_portability": ("portability",),
+    "05_crossover": ("crossover",),
+}
 _CELL_SECONDS = 24 * 3600  # no cell may hang for ever; steps have limits of their own
 
 
 def run_config(config: Config | str | Path) -> list[Path]:
-    """Run every notebook for a configuration; returns the files of the figures."""
+    """Run the notebooks that a configuration needs; returns the files of the figures."""
     config = config if isinstance(config, Config) else read_config(config)
-    missing = [name for name in NOTEBOOKS if not (paths.NOTEBOOKS / f"{name}.ipynb").is_file()]
+    missing = [name for name in notebooks_of(config) if not (paths.NOTEBOOKS / f"{name}.ipynb").is_file()]
     if missing:
         raise ResultsError(
             f"notebook {missing[0]}.ipynb is not there",
@@ -76,8 +82,12 @@ def _check_inputs(config: Config) -> None:
             check_model(model, is_asking=False)
 
 
-def parameters(run: Run, config: Config) -> dict[str, object]:
-    """What the notebooks' parameters cells may be given; each takes those it names."""
+def notebooks_of(config: Config) -> list[str]:
+    return [name for name, drawn in NOTEBOOKS.items() if not drawn or set(drawn) & set(config.figures)]
+
+
+def parameters(run: Run, config: Config, name: str) -> dict[str, object]:
+    """What a notebook's parameters cell may be given; it takes those it names. figure_names: of the config's, its own."""
     return {
         "run": str(run.path),
         "benchmark": config.benchmark,
@@ -85,7 +95,7 @@ def parameters(run: Run, config: Config) -> dict[str, object]:
         "engines": list(config.engines),
         "models": [model.model_dump() for model in config.models],
         "question_limit": config.question_limit,
-        "figure_names": list(config.figures),
+        "figure_names": [figure for figure in config.figures if figure in NOTEBOOKS[name]],
         "limits": config.limits.model_dump(),
         "seed": config.seed,
     }
@@ -108,12 +118,13 @@ def _run_all(run: Run, config: Config) -> None:
     from papermill.exceptions import PapermillExecutionError
 
     logging.getLogger("papermill").setLevel(logging.CRITICAL)  # what it says of a lost kernel is in our own line
-    values = parameters(run, config)
+    names = notebooks_of(config)
     folder = run.path / "notebooks"
     folder.mkdir(exist_ok=True)
-    with _kernel_surroundings(run) as private, _bar(private / "progress.json") as bar:
-        for name in NOTEBOOKS:
+    with _kernel_surroundings(run) as private, _bar(private / "progress.json", len(names)) as bar:
+        for name in names:
             bar.set_description(name)
+            values = parameters(run, config, name)
             source, draft = paths.NOTEBOOKS / f"{name}.ipynb", folder / f".{name}.tmp.ipynb"
             known = papermill.inspect_notebook(str(source))
             try:
@@ -191,13 +202,13 @@ def _kernel_surroundings(run: Run) -> Iterator[Path]:
 
 
 @contextmanager
-def _bar(progress_file: Path) -> Iterator[tqdm]:
+def _bar(progress_file: Path, total: int) -> Iterator[tqdm]:
     """One bar over all notebooks, moved within each by what the running step reports."""
     over = threading.Event()
     form = "{desc}{percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
     # into a file or a pipe a line every ten seconds is enough
     every = 0.3 if sys.stderr.isatty() else 10
-    with tqdm(total=len(NOTEBOOKS), bar_format=form, dynamic_ncols=True, mininterval=every, maxinterval=every) as bar:
+    with tqdm(total=total, bar_format=form, dynamic_ncols=True, mininterval=every, maxinterval=every) as bar:
 
         def follow() -> None:
             while not over.wait(0.3):

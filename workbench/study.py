@@ -180,7 +180,7 @@ def study(name: str, run: Run | str | Path | None = None, *, is_published: bool 
     """Compute a study table and, for a run, store it under the run; of the papers' figures it is only returned."""
     _known(name, run, is_published)
     if is_published:
-        return STUDIES[name].of_published()
+        return _published(name)
     run = Run.open(run)
     with run.locked():
         table = STUDIES[name].of_run(run)
@@ -206,27 +206,48 @@ def studies(
 def figures(
     name: str | Sequence[str], run: Run | str | Path | None = None, *, is_published: bool = False
 ) -> list[Path]:
-    """Draw figures (pdf, png, and the numbers as csv) under figures/; "all" draws every one. Returns the files."""
+    """Draw figures (pdf, png, and the numbers as csv) under figures/; "all" draws every one there are numbers for.
+
+    Returns the files. ConfigError for a name that is no figure's; ResultsError, of a single one, where there are no numbers.
+    """
     from workbench.figures import FIGURES
     from workbench.house import save_figure
 
-    there = [each for each, drawing in FIGURES.items() if set(drawing.tables) <= set(_available(is_published))]
-    if not isinstance(name, str) or name == "all":
-        chosen = there if name == "all" else name
-        return [path for each in chosen for path in figures(each, run, is_published=is_published)]
+    if name == "all":
+        found = all_figures(run, is_published=is_published)
+        return [path for _, paths in found if not isinstance(paths, str) for path in paths]
+    if not isinstance(name, str):
+        return [path for each in name for path in figures(each, run, is_published=is_published)]
     _chosen(run, is_published)
     if name not in FIGURES:
         raise ConfigError(f"there is no figure {name!r}", hint=f"available: {', '.join(FIGURES)}")
-    if name not in there:
-        raise ConfigError(f"the papers print no numbers for {name}", hint=f"available: {', '.join(there)}")
-    tables = [study(each, run, is_published=is_published) for each in FIGURES[name].tables]
+    drawing = FIGURES[name]
+    if is_published and not set(drawing.tables) <= set(_available(is_published)):
+        what = "cannot be redrawn, its numbers are not printed"
+        raise ResultsError(what, where=drawing.paper, hint=f"figures {name} --run RUN draws a run's own")
+    tables = [study(each, run, is_published=is_published) for each in drawing.tables]
     folder = paths.figures_dir(paths.PUBLISHED if is_published else Run.open(run).path)
     drawn: list[Path] = []
     for benchmark in tables[0]["benchmark"].unique(maintain_order=True):
-        figure = FIGURES[name].draw(*tables, benchmark)
+        figure = drawing.draw(*tables, benchmark)
         stem = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{name}_{benchmark}")
         drawn += save_figure(figure, figure.numbers, folder, stem)
     return drawn
+
+
+def all_figures(
+    run: Run | str | Path | None = None, *, is_published: bool = False
+) -> Iterator[tuple[str, list[Path] | str]]:
+    """Every figure there is: its name and its files, or why it cannot be drawn."""
+    from workbench.figures import FIGURES
+
+    _chosen(run, is_published)
+    run = run if run is None else Run.open(run)
+    for name in FIGURES:
+        try:
+            yield name, figures(name, run, is_published=is_published)
+        except ResultsError as error:
+            yield name, str(error)
 
 
 def _scores(run: Run) -> pl.DataFrame:
@@ -236,14 +257,24 @@ def _scores(run: Run) -> pl.DataFrame:
     return scores
 
 
+def _published(name: str) -> pl.DataFrame:
+    """In the shape of our own study where there is one, else as printed."""
+    from workbench.published import read
+
+    own = STUDIES[name].of_published if name in STUDIES else None
+    return own() if own else read(name)
+
+
 def _known(name: str, run: object, is_published: bool) -> None:
+    if is_published and name in _available(is_published):
+        return _chosen(run, is_published)
     if name in PLANNED:
         raise NotBuiltError(f"{name} is not built yet", hint=f"available: {', '.join(STUDIES)}")
     if name in LABEL_STUDIES:
         raise ConfigError(f"{name} is of hand labels, not of a run", hint=f"workbench study {name} --benchmark PATH")
     if name not in STUDIES:
         raise ConfigError(f"there is no study {name!r}", hint=f"available: {', '.join(STUDIES)}")
-    if is_published and name not in _available(is_published):
+    if is_published:
         raise ConfigError(f"the papers print no {name}", hint=f"available: {', '.join(_available(is_published))}")
     _chosen(run, is_published)
 
@@ -254,7 +285,12 @@ def _chosen(run: object, is_published: bool) -> None:
 
 
 def _available(is_published: bool) -> list[str]:
-    return [name for name, each in STUDIES.items() if not is_published or each.of_published]
+    if not is_published:
+        return list(STUDIES)
+    from workbench.published import PRINTED
+
+    own = [name for name, each in STUDIES.items() if each.of_published]
+    return own + [name for name in PRINTED if name not in own]
 
 
 def accuracy(run: Run | str | Path) -> pl.DataFrame:
