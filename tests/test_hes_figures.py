@@ -53,7 +53,9 @@ def errors(*models: dict, counts: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7, 8)) ->
         for name, n in zip(ERROR_TYPES, counts, strict=True):
             row = MODEL | {"model": f"m{i}", "metric": "df_match", "scheme": "type", "name": name}
             row |= {"is_structural": name in STRUCTURAL, "n": n, "share": n / sum(counts) if sum(counts) else None}
-            rows.append({k: v for k, v in row.items() if k != "dialect"} | {"errors": sum(counts) + 1, "unsorted": 1} | model)
+            rows.append(
+                {k: v for k, v in row.items() if k != "dialect"} | {"errors": sum(counts) + 1, "unsorted": 1} | model
+            )
     return pl.DataFrame(rows, schema=dtypes("error_counts"))
 
 
@@ -99,7 +101,9 @@ def test_odd_tables(name, models):
     assert ("On DuckDB" in words(figure) + figure.axes[0].get_title(loc="left")) == (models == "only duckdb")
 
 
-@pytest.mark.parametrize(("draw", "table", "column", "scale"), [(accuracy, structure, "ex", 100), (ves, efficiency, "hes_ves", 1)])
+@pytest.mark.parametrize(
+    ("draw", "table", "column", "scale"), [(accuracy, structure, "ex", 100), (ves, efficiency, "hes_ves", 1)]
+)
 def test_bars_and_lines_are_the_tables(draw, table, column, scale):
     frame = table(*MODELS["both targets"])
     figure = draw(frame)
@@ -108,13 +112,17 @@ def test_bars_and_lines_are_the_tables(draw, table, column, scale):
     assert found == pytest.approx({(row["model"], row["target"]): scale * row[column] for row in rows})
     lines = [(scale * row[f"{column}_low"], scale * row[f"{column}_high"]) for row in rows]
     assert [x for line in spans(figure, "x") for x in line] == pytest.approx([x for line in lines for x in line])
-    assert figure.numbers.select("model", "target", column).rows() == [(r["model"], r["target"], r[column]) for r in rows]
+    assert figure.numbers.select("model", "target", column).rows() == [
+        (r["model"], r["target"], r[column]) for r in rows
+    ]
     assert legend_labels(figure) == ["SQL", "Query plan"]
 
 
 def test_a_mean_over_engines_says_that_it_has_no_interval():
     no_interval = {"hes_ves_low": None, "hes_ves_high": None, "engine": "mean", "dialect": None}
-    figure = ves(efficiency({"model": "a"}, {"model": "a", "engine": "mysql", "dialect": "mysql"}, {"model": "a"} | no_interval))
+    figure = ves(
+        efficiency({"model": "a"}, {"model": "a", "engine": "mysql", "dialect": "mysql"}, {"model": "a"} | no_interval)
+    )
     assert "No intervals" in words(figure) and spans(figure, "x") == []
     assert figure.axes[0].get_title(loc="left").startswith("Mean over MySQL, SQLite")
 
@@ -205,4 +213,6 @@ def test_saved_numbers_can_be_read_again(name, tmp_path):
     paths_ = save_figure(figure, figure.numbers, tmp_path, name)
     assert pl.read_csv(paths_[2], schema_overrides=figure.numbers.schema).equals(figure.numbers)
     again = drawn(name, MODELS["both targets"])
-    assert [path.read_bytes() for path in save_figure(again, again.numbers, tmp_path / "b", name)] == [p.read_bytes() for p in paths_]
+    assert [path.read_bytes() for path in save_figure(again, again.numbers, tmp_path / "b", name)] == [
+        p.read_bytes() for p in paths_
+    ]
