@@ -342,7 +342,10 @@ def test_published_figures_are_drawn(here):
 def test_published_studies_are_printed(here):
     done = workbench("study", "all", "--published", "--json")
     assert done.exit_code == 0, done.output
-    assert sum(len(json.loads(line)) for line in done.output.splitlines()) == 68 + 2 + 2 + 1 + 4 + 5 + 2 + 2 + 15 + 18 + 2 + 27
+    assert (
+        sum(len(json.loads(line)) for line in done.output.splitlines())
+        == 68 + 2 + 2 + 1 + 4 + 5 + 2 + 2 + 15 + 18 + 2 + 27
+    )
 
 
 def test_a_reader_that_stops_early_is_no_error(here):

@@ -7,12 +7,16 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from workbench import paths
 from workbench.errors import ConfigError, NotBuiltError, ResultsError
 from workbench.results import Run
+
+if TYPE_CHECKING:
+    from workbench.house import HouseFigure
 
 
 @dataclass(frozen=True)
@@ -210,15 +214,19 @@ def figures(
 
     Returns the files. ConfigError for a name that is no figure's; ResultsError, of a single one, where there are no numbers.
     """
-    from workbench.figures import FIGURES
-    from workbench.house import save_figure
-
     if name == "all":
         found = all_figures(run, is_published=is_published)
         return [path for _, paths in found if not isinstance(paths, str) for path in paths]
     if not isinstance(name, str):
         return [path for each in name for path in figures(each, run, is_published=is_published)]
     _chosen(run, is_published)
+    return _save(_drawn(name, run, is_published), run)
+
+
+def _drawn(name: str, run: Run | str | Path | None, is_published: bool) -> list[tuple[str, "HouseFigure"]]:
+    """A figure of each benchmark, by the name of its files. Errors as `figures`."""
+    from workbench.figures import FIGURES
+
     if name not in FIGURES:
         raise ConfigError(f"there is no figure {name!r}", hint=f"available: {', '.join(FIGURES)}")
     drawing = FIGURES[name]
@@ -226,13 +234,16 @@ def figures(
         what = "cannot be redrawn, its numbers are not printed"
         raise ResultsError(what, where=drawing.paper, hint=f"figures {name} --run RUN draws a run's own")
     tables = [study(each, run, is_published=is_published) for each in drawing.tables]
-    folder = paths.figures_dir(paths.PUBLISHED if is_published else Run.open(run).path)
-    drawn: list[Path] = []
-    for benchmark in tables[0]["benchmark"].unique(maintain_order=True):
-        figure = drawing.draw(*tables, benchmark)
-        stem = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{name}_{benchmark}")
-        drawn += save_figure(figure, figure.numbers, folder, stem)
-    return drawn
+    benchmarks = tables[0]["benchmark"].unique(maintain_order=True)
+    names = [re.sub(r"[^A-Za-z0-9._-]+", "-", f"{name}_{benchmark}") for benchmark in benchmarks]
+    return [(stem, drawing.draw(*tables, benchmark)) for stem, benchmark in zip(names, benchmarks, strict=True)]
+
+
+def _save(drawn: list[tuple[str, "HouseFigure"]], run: Run | str | Path | None) -> list[Path]:
+    from workbench.house import save_figure
+
+    folder = paths.figures_dir(paths.PUBLISHED if run is None else Run.open(run).path)
+    return [path for stem, figure in drawn for path in save_figure(figure, figure.numbers, folder, stem)]
 
 
 def all_figures(
@@ -245,9 +256,11 @@ def all_figures(
     run = run if run is None else Run.open(run)
     for name in FIGURES:
         try:
-            yield name, figures(name, run, is_published=is_published)
+            drawn = _drawn(name, run, is_published)
         except ResultsError as error:
             yield name, str(error)
+        else:
+            yield name, _save(drawn, run)
 
 
 def _scores(run: Run) -> pl.DataFrame:
