@@ -47,7 +47,7 @@ def test_printed_pgr_is_the_reciprocal_of_equation_4_on_em(benchmark):
 
 
 def test_printed_shares_and_gaps_are_those_of_their_parts():
-    human = read("agreement")
+    human = read("sides")
     assert human["sided"].sum() == 103
     assert (100 * human["sided"] / 103).round(1).to_list() == human["share"].to_list()
     engines = ["sqlite", "postgres", "mysql", "clickhouse"]

@@ -17,9 +17,10 @@ from matplotlib.patheffects import withStroke
 from workbench.captions import DASH, counts, listed, name_of, simulated_note, title
 from workbench.difficulty import ALL
 from workbench.figure_rows import by_size, of_benchmark, one_engine
-from workbench.house import RIGHT, SERIES, SMALL, WIDTHS, HouseFigure, house, new_page
+from workbench.house import LEFT, RIGHT, SERIES, SMALL, WIDTHS, HouseFigure, house, new_page
 from workbench.marks import text_width
 
+NARROWEST = 1.2  # inches of the panel: with long names the figure grows beyond a column
 ROW, GROUP = 0.135, 0.06  # inches a bar has, and between models that have several
 LOOKS = {"sql": SERIES["sql", "native"], "plan": SERIES["plan", "compiled"]}
 HALO = [withStroke(linewidth=1.8, foreground="white")]  # a line shows on any bar, also in grey
@@ -60,16 +61,18 @@ def ves(efficiency: pl.DataFrame, benchmark: str | None = None) -> HouseFigure:
     return _models(efficiency, benchmark, VES)
 
 
-def model_numbers(frame: pl.DataFrame, benchmark: str | None, measure: Measure) -> tuple[list[dict], str]:
-    """The rows of all grades together that are drawn, and where they ran, in words."""
+def model_numbers(frame: pl.DataFrame, benchmark: str | None, measure: Measure) -> tuple[pl.DataFrame, str]:
+    """The rows of all grades together that are drawn, in order, and where they ran, in words."""
     needed = ("engine", "grade", "n", measure.column, f"{measure.column}_low", f"{measure.column}_high")
     rows = of_benchmark(frame, benchmark, needed, "figure of models").filter(grade=ALL)
     rows, engine = one_engine(rows)
-    return by_size(rows.drop("jaccard_cdf", strict=False).to_dicts()), engine
+    rows = rows.drop("jaccard_cdf", strict=False)
+    return pl.DataFrame(by_size(rows.to_dicts()), schema=rows.schema), engine
 
 
 def _models(frame: pl.DataFrame, benchmark: str | None, measure: Measure) -> HouseFigure:
-    rows, engine = model_numbers(frame, benchmark, measure)
+    numbers, engine = model_numbers(frame, benchmark, measure)
+    rows = numbers.to_dicts()
     groups = [(name_of(group[0]), group) for group in (list(g) for _, g in groupby(rows, lambda row: row["model"]))]
     drawn = [row for row in rows if row[measure.column] is not None]
     panel = engine + (f", n = {counts([row[measure.n] for row in drawn])} questions" if drawn else "")
@@ -85,11 +88,15 @@ def _models(frame: pl.DataFrame, benchmark: str | None, measure: Measure) -> Hou
     with house():
         handles = [Patch(color=to_hex(LOOKS[target].colour), label=LABELS[target]) for target in targets]
         words = (title(rows, measure.words), panel, " ".join(notes))
-        return draw_bars(groups, words, handles if len(targets) > 1 else (), measure)
+        return draw_bars(numbers, groups, words, handles if len(targets) > 1 else (), measure)
 
 
 def draw_bars(
-    groups: Sequence[tuple[str, list[dict]]], words: tuple[str, str, str], handles: Sequence, measure: Measure
+    numbers: pl.DataFrame,
+    groups: Sequence[tuple[str, list[dict]]],
+    words: tuple[str, str, str],
+    handles: Sequence,
+    measure: Measure,
 ) -> HouseFigure:
     """Groups of bars from the top down, each with its name on the left and its number on the right. Within `house()`.
 
@@ -100,9 +107,10 @@ def draw_bars(
     values = 0.3
     gap = GROUP if any(len(rows) > 1 for _, rows in groups) else 0.0
     height = sum(ROW * len(rows) + gap for _, rows in groups) + 0.08
-    numbers = pl.DataFrame([row for _, rows in groups for row in rows], infer_schema_length=None)
-    page = new_page(numbers, heading, notes, handles, panels=height)
-    axes = page.panel("bars", names, WIDTHS["column"] - names - values - RIGHT)
+    title_width = text_width(panel, rcParams["axes.titlesize"]) * 1.04 - values
+    across = max(WIDTHS["column"] - names - values - RIGHT, title_width, NARROWEST)
+    page = new_page(numbers, heading, notes, handles, space=names + across + values - LEFT, panels=height)
+    axes = page.panel("bars", names, across)
     axes.set_title(panel)
     axes.set_ylim(height, 0)  # inches from the top
     axes.grid(axis="y", visible=False)

@@ -23,7 +23,7 @@ from workbench.labels import ERROR_TYPES
 from workbench.marks import text_width
 from workbench.metrics import wilson_interval
 
-CELL, LOW_CELL, MANY = 0.26, 0.215, 24  # inches a row is high, and is where there are more than MANY
+CELL, LOW_CELL, MANY = 0.26, 0.24, 24  # inches a row is high, and is where there are more than MANY
 SPAN = 0.2  # least part of the scale that the shades run over, so that noise is not made a pattern
 JACCARD = Measure("jaccard", "n", "Jaccard index of skeletons", "Jaccard index", 1, 2, 1, BOOTSTRAP, "")
 ERRORS = Measure("share", "errors", "types of error", "Share of errors (%)", 100, 0, None, WILSON, "")
@@ -76,7 +76,7 @@ def error_types(error_counts: pl.DataFrame, benchmark: str | None = None) -> Hou
             groups = [(name.capitalize(), [by_name[name]]) for name in names]
             words = (heading, name_of(rows[0][0]), " ".join(notes))
             handles = [Patch(color=to_hex(STRUCTURE_COLOURS[is_first]), label=GROUPS[is_first]) for is_first in GROUPS]
-            return draw_bars(groups, words, handles, ERRORS)
+            return draw_bars(numbers, groups, words, handles, ERRORS)
         columns = [Column(name, name.capitalize(), GROUPS[flags[name]]) for name in names]
         cells = [{row["name"]: row for row in group} for group in rows]
         return _heat_map(numbers, cells, columns, (heading, " ".join(notes)), ERRORS)

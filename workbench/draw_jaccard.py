@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 
 from workbench.captions import counts, listed, simulated_note, title
 from workbench.difficulty import ALL, CDF_POINTS
+from workbench.errors import ResultsError
 from workbench.figure_rows import by_size, labels_of, of_benchmark, one_engine
 from workbench.house import LEFT, RIGHT, SMALL, WIDTHS, HouseFigure, house, new_page
 
@@ -43,6 +44,8 @@ def jaccard(structure: pl.DataFrame, benchmark: str | None = None) -> HouseFigur
     """Cumulative shares of pairs by Jaccard index, a line each model. ResultsError: nothing to draw."""
     numbers, rows, engine = jaccard_numbers(structure, benchmark)
     drawn = [row for row in rows if row["jaccard_cdf"]]
+    if not drawn:
+        raise ResultsError("nothing to draw: no model has a Jaccard index", where="figure of Jaccard indices")
     n = [row["n"] for row in drawn]
     band = math.sqrt(math.log(2 / 0.05) / (2 * min(n)))
     highest = max(row["jaccard_cdf"][-2] for row in drawn)  # before the pairs of the very same tokens

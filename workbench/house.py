@@ -98,7 +98,7 @@ def new_page(
     columns, legend_height = _legend_shape(handles, LEFT + (space if legend_space is None else legend_space))
     title_pt = matplotlib.rcParams["figure.titlesize"]
     title_lines = wrap(title, LEFT + space - 3 * EDGE, title_pt, "bold")
-    note_lines = wrap(notes, LEFT + space - 3 * EDGE, SMALL)
+    note_lines = wrap(notes, 0.985 * (LEFT + space) - 3 * EDGE, SMALL)  # 1.5 %: hinting
     notes_top = 0.1 * len(note_lines) + 0.07
     bottom = notes_top + 0.03 + max(below + legend_height + 0.04, names)
     width, height = LEFT + space + RIGHT, bottom + panels + 0.14 * len(title_lines) + 0.24
@@ -111,7 +111,9 @@ def new_page(
     figure.text(edge, notes_top / height, "\n".join(note_lines), **words, fontsize=SMALL)
     if handles:
         box = {"loc": "upper left", "bbox_to_anchor": (edge, (bottom - below) / height), "borderpad": 0}
-        figure.legend(handles=list(handles), ncols=columns, handlelength=1, **box)
+        legend = figure.legend(handles=list(handles), ncols=columns, handlelength=1, **box)
+        for text in legend.get_texts():
+            text.set_parse_math(False)
     return Page(figure, width, height, bottom, panels)
 
 

@@ -27,7 +27,7 @@ PRINTED = {  # name of the file: its columns; `source` follows in each
     | _ENGINES
     | {"portability_printed": pl.Float64},
     "roundtrip": {"benchmark": pl.String, "metric": pl.String} | _ENGINES,
-    "agreement": {"metric": pl.String, "sided": pl.Int64, "share": pl.Float64},
+    "sides": {"metric": pl.String, "sided": pl.Int64, "share": pl.Float64},
     "tokens": _WORDS | {"target": pl.String, "artefact_tokens": pl.Float64, "output_tokens": pl.Float64},
     "fine_tuning": _WORDS
     | {"params_b": pl.Float64, "target": pl.String, "engine": pl.String, "before": pl.Float64, "after": pl.Float64},
