@@ -343,8 +343,7 @@ def test_published_studies_are_printed(here):
     done = workbench("study", "all", "--published", "--json")
     assert done.exit_code == 0, done.output
     assert (
-        sum(len(json.loads(line)) for line in done.output.splitlines())
-        == 68 + 2 + 2 + 1 + 4 + 5 + 2 + 2 + 15 + 18 + 2 + 27
+        sum(len(json.loads(line)) for line in done.output.splitlines()) == 68 + 2 + 2 + 1 + 4 + 5 + 2 + 15 + 18 + 2 + 27
     )
 
 

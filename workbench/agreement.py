@@ -9,11 +9,11 @@ from itertools import combinations
 
 import polars as pl
 
+from workbench import published
 from workbench.disagreements import EVERYBODY, FLAGS, VERDICTS, disagreements, stored_annotations
 from workbench.errors import ResultsError
 from workbench.metrics import wilson_interval
 from workbench.portability import PAPER_ENGINES
-from workbench.published import read
 from workbench.rates import kappa, mcnemar
 from workbench.results import Run, dtypes
 
@@ -114,8 +114,12 @@ def metric_gap(rows: pl.DataFrame) -> pl.DataFrame:
     """Fidelity of round trips under both metrics, per method and engine, in percent, and their gap in points.
 
     golds: "all", or "one answer" without those to which SQLite itself has several answers. n: golds that were run; a
-    refusal, an error and a gold that fails are wrong under both, as in `fidelity`.
+    refusal, an error and a gold that fails are wrong under both, as in `fidelity`. ResultsError for rows of a version that
+    did not judge by both.
     """
+    if not set(METRICS) <= set(rows.columns):
+        hint = "give `workbench plan roundtrip` again"
+        raise ResultsError("round trips without the verdicts of both metrics", where="metric_gap", hint=hint)
     judged = rows.filter(pl.col("outcome") != "not_judged")
     parts = []
     for golds, part in (("all", judged), ("one answer", judged.filter(pl.col("ambiguous").is_null()))):
@@ -135,17 +139,16 @@ def metric_gap(rows: pl.DataFrame) -> pl.DataFrame:
 
 def published_sides() -> pl.DataFrame:
     """Table 3 of the plans paper, with the tests that its counts give."""
-    sided = dict(read("sides").select("metric", "sided").rows())
+    sided = dict(published.read("sides").select("metric", "sided").rows())
     about = {"annotator": "the paper's", "flagged": "left out", "annotated": sum(sided.values())}
-    return _shaped("sides", [about | _sided(sided["df_match"], sided["bird_ex"])])
+    return _shaped("sides", [about | _sided(*(sided[metric] for metric in METRICS))])
 
 
 def published_gap() -> pl.DataFrame:
     """Table 4 of the plans paper."""
-    printed = {row["metric"]: row for row in read("roundtrip").rows(named=True) if row["source"].endswith("table 4")}
+    printed = published.read("roundtrip").filter(pl.col("source").str.ends_with("table 4"))
     rows = [
-        {"method": "plan", "engine": engine} | {metric: row[engine] for metric, row in printed.items()}
-        for engine in PAPER_ENGINES
+        {"method": "plan", "engine": engine} | dict(printed.select("metric", engine).rows()) for engine in PAPER_ENGINES
     ]
     return _shaped("metric_gap", rows)
 
