@@ -13,9 +13,9 @@ from workbench.predictions import read_predictions
 from workbench.schema_source import SchemaSource
 
 
-def sort_labelled(shared: Path, half: str) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The labels of a half, and what the rules say: key, category, error_type, evidence."""
-    labels = errors().filter(half=half)
+def sort_labelled(shared: Path, half: str, round: int = 1) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The labels of a half and round, and what the rules say: key, category, error_type, evidence."""
+    labels = errors().filter(half=half, round=round)
     wanted, statements, sources, rows = set(labels["key"]), [], {}, []
     for name in ("spider", "bird", "bird_minidev"):
         benchmark = read_benchmark(shared / "data" / name)

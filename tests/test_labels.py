@@ -1,13 +1,18 @@
 """Hand labels: the files parse and count as their README says, halves never share a database, every key is a real question's."""
 
+from itertools import product
+from pathlib import Path
+
 import polars as pl
 import pytest
 
+import workbench.labels
 from workbench.benchmarks import read_benchmark
 from workbench.labels import CATEGORIES, ERROR_TYPES, HALVES, error_key, errors, question_classes, question_key
 from workbench.predictions import read_predictions
 
 QUESTION_FILES = ("spider", "bird", "bird/gold_without_database.json")
+README = Path(workbench.labels.__file__).with_name("README.md")
 MOST_WORDS = 20  # of a note: a reason in our own words, no place for a benchmark's text
 
 
@@ -66,11 +71,33 @@ def test_errors_are_whole():
     assert not frame.filter(pl.col("second_category") == pl.col("category")).height
 
 
-def test_enough_errors():
-    counts = dict(errors()["half"].value_counts().rows())
-    assert counts["tune"] >= 100
-    assert counts["held"] >= 150
-    assert dict(errors()["gold_wrong"].value_counts().rows()) == {True: 47, False: 210}
+@pytest.mark.parametrize(
+    ("number", "tune", "held", "gold_wrong"), [(1, 100, 157, 47), (2, 110, 131, 51)], ids=["first", "second"]
+)
+def test_errors_of_each_round(number, tune, held, gold_wrong):
+    frame = errors().filter(round=number)
+    assert dict(frame["half"].value_counts().rows()) == {"tune": tune, "held": held}
+    assert frame["gold_wrong"].sum() == gold_wrong
+
+
+def test_no_error_belongs_to_another_round():
+    assert set(errors()["round"]) == {1, 2}
+    assert set(errors().filter(round=2)["drawn"]) == {"random"}
+
+
+@pytest.mark.parametrize(
+    ("column", "names"), [("category", CATEGORIES), ("error_type", ERROR_TYPES)], ids=["category", "type"]
+)
+def test_readme_counts_the_errors(column, names):
+    """Its rows hold, for rounds 1 and 2: tune, held, gold wrong."""
+    rows = [line.strip("| \n").split(" | ") for line in README.read_text(encoding="utf-8").splitlines()]
+    printed = {row[0]: [int(cell) for cell in row[2:]] for row in rows if row[0] in names and len(row) == 8}
+    counted = {name: [] for name in names}
+    for name, number in product(names, (1, 2)):
+        frame = errors().filter(pl.col(column) == name, round=number)
+        halves = [frame.filter(half=half).height for half in HALVES]
+        counted[name] += [*halves, frame["gold_wrong"].sum()]
+    assert printed == counted
 
 
 def test_a_database_is_in_the_same_half_of_both_files():

@@ -44,12 +44,13 @@ def question_classes() -> pl.DataFrame:
 
 def errors() -> pl.DataFrame:
     """key, system, db_id, benchmark, engine, category, second_category, error_type, second_error_type, gold_wrong, half,
-    drawn, note.
+    drawn, note, round.
 
     engine: the one the SQL was written for; it was judged on SQLite. category in CATEGORIES, error_type in ERROR_TYPES; the
     second ones, null in most rows, name another fault that would remain. gold_wrong: the prediction is arguably right.
+    round: 1 or 2, two draws from the same predictions; a database is in the same half of both.
     """
-    return _read("errors.csv")
+    return _read("errors.csv").with_columns(pl.col("round").cast(pl.Int64))
 
 
 def _read(name: str) -> pl.DataFrame:
