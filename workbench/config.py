@@ -174,6 +174,9 @@ class ModelConfig(_Strict):
 FigureName = Literal[  # figures.FIGURES, whose drawing library is not needed here
     "portability",
     "crossover",
+    "errors_by_category",
+    "errors_by_model",
+    "failures",
     "accuracy",
     "jaccard",
     "ves",

@@ -38,6 +38,7 @@ NOTEBOOKS = {  # in the data's order, and the figures each draws; those of none 
     "03_score": (),
     "04_portability": ("portability",),
     "05_crossover": ("crossover",),
+    "06_errors": ("errors_by_category", "errors_by_model", "failures"),
 }
 _CELL_SECONDS = 24 * 3600  # no cell may hang for ever; steps have limits of their own
 
