@@ -3,12 +3,16 @@
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from sklearn.linear_model import LogisticRegression
 
+from workbench.cli import main
 from workbench.elastic_net import fit
 from workbench.errors import ResultsError
 from workbench.feature_names import REGRESSION
-from workbench.meta_analysis import FEWEST, checks, coefficients, outcomes, pooled
+from workbench.meta_analysis import FEWEST, MODEL, checks, coefficients, meta_analysis, outcomes, pooled
+from workbench.results import Run, dtypes
+from workbench.study import study as run_study
 
 PLANTED = {"ps_has_scalar_subquery": 0.9, "qc_n_literals": -0.6, "qc_n_casts": 0.3}  # per standard deviation
 
@@ -110,7 +114,11 @@ def test_what_cannot_be_fitted_says_why():
         f"fewer than {FEWEST} divergent questions that SQL, or that the plan, answers"
     }
     summary = pooled(table).row(by_predicate=pl.col("feature") == "qc_n_casts", named=True)
-    assert summary["k"] == 0 and summary["estimate"] is None and "m0: constant" in summary["left_out"]
+    assert (
+        summary["k"] == 0
+        and summary["estimate"] is None
+        and "constant among the divergent questions: m0" in summary["left_out"]
+    )
     aucs = checks(agreed, features).filter(model="m1", target="qp_beats_sql")
     assert aucs["auc"].to_list() == [None, None] and aucs["reason"].null_count() == 0
 
@@ -143,3 +151,87 @@ def test_only_native_answers_on_one_engine_count():
     assert found.select("question_id", "sql", "plan").rows() == [("1", True, False)]
     with pytest.raises(ResultsError, match="both SQL and plans"):
         outcomes(pl.DataFrame(rows[:2]))
+
+
+def stored(answers: pl.DataFrame, features: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The same as a run stores them: a row of scores for each target, features with a column for refusals."""
+    sides = [
+        answers.select(*MODEL, "question_id", "db_id", df_match=side, target=pl.lit(side), engine=pl.lit("sqlite"))
+        for side in ("sql", "plan")
+    ]
+    return pl.concat(sides).with_columns(dialect=pl.lit(None, pl.String)), features.with_columns(refusal=None)
+
+
+@pytest.fixture(scope="module")
+def tables() -> dict[str, pl.DataFrame]:
+    """Of three simulated models and a real one with an effect; "m4" was asked for SQL alone; of the first forty
+    questions no gold has features."""
+    answers, features = study([PLANTED] * 4 + [{}], questions=300)
+    answers = answers.with_columns(is_simulated=pl.col("model") != "m3")
+    scores, features = stored(answers, features)
+    scores = scores.filter((pl.col("model") != "m4") | (pl.col("target") == "sql"))
+    number = pl.col("question_id").cast(pl.Int64)
+    gone = [pl.when(number >= 40).then(pl.col(name)).alias(name) for name in REGRESSION]
+    features = features.with_columns(*gone, refusal=pl.when(number < 40).then(pl.lit("unsupported: x")))
+    return meta_analysis(scores, features, resamples=50)
+
+
+def test_every_table_is_as_described(tables):
+    assert list(tables) == ["pooled", "coefficients", "meta_checks"]
+    for name, table in tables.items():
+        assert table.schema == pl.Schema(dtypes(name)) and set(table["metric"]) == {"df_match"}
+
+
+def test_simulated_models_are_pooled_apart(tables):
+    ranks = tables["pooled"].filter(feature="ps_has_scalar_subquery").sort("is_simulated")
+    assert ranks["is_simulated"].to_list() == [False, True]
+    real, simulated = ranks.iter_rows(named=True)
+    assert (real["k"], simulated["k"]) == (1, 3)
+    assert simulated["low"] > 0.1 and "m4" in simulated["left_out"]
+
+
+def test_a_model_that_misses_a_target_says_so(tables):
+    rows = tables["coefficients"].filter(model="m4")
+    assert rows.height == len(REGRESSION) and set(rows["beta"]) == {None} and set(rows["n"]) == {0}
+    assert "it has sql" in rows["reason"][0]
+
+
+def test_questions_without_features_are_counted(tables):
+    rows = tables["coefficients"].filter(model="m0").select("n", "undescribed").unique().row(0, named=True)
+    assert 0 < rows["undescribed"] < 40 and rows["n"] > 100
+
+
+def test_separated_outcomes_are_said(tables):
+    assert set(tables["coefficients"].filter(model="m0")["is_separated"]) == {False}
+    answers, features = study([{}], questions=60)
+    first = dict(features.select("question_id", "qc_n_casts").rows())
+    wins = pl.col("question_id").replace_strict(first, return_dtype=pl.Float64) > 0
+    table = coefficients(answers.with_columns(plan=wins, sql=~wins), features, resamples=20)
+    assert set(table["is_separated"]) == {True}
+    assert table.filter(feature="qc_n_casts")["beta"].item() > 0.5
+
+
+def test_a_fit_that_finds_nothing_tells_nothing():
+    answers, features = study([{}] * 2, questions=100)
+    answers = answers.with_columns(
+        sql=pl.col("question_id").hash(1) % 2 == 0, plan=pl.col("question_id").hash(1) % 2 == 1
+    )
+    constant = features.with_columns([pl.lit(0.0).alias(name) for name in REGRESSION[1:]])
+    aucs = checks(answers, constant)
+    assert all(0.3 < auc < 0.7 for auc in aucs.filter(by="features")["auc"])
+
+
+def test_the_studies_are_stored_and_made_once(root):
+    answers, features = study([PLANTED] * 2, questions=120)
+    scores, features = stored(answers, features)
+    run = Run.create("r")
+    wide = {name: pl.Series(dtype=dtype) for name, dtype in dtypes("scores").items()}
+    with run.locked():
+        run.write_part("scores", "s", pl.concat([pl.DataFrame(wide), scores], how="diagonal_relaxed"))
+        filled = pl.DataFrame(schema=dtypes("question_features"))
+        run.write_part("question_features", "f", pl.concat([filled, features], how="diagonal_relaxed"))
+    printed = CliRunner().invoke(main, ["study", "meta", "--run", "r"])
+    assert printed.exit_code == 0 and all(word in printed.output for word in ("plan_wins", "auc", "reml_tau2"))
+    for name, table in {"meta": "pooled", "coefficients": "coefficients", "meta_checks": "meta_checks"}.items():
+        assert not run.table(table).is_empty() and run_study(name, "r").equals(run.table(table))
+    assert CliRunner().invoke(main, ["study", "meta", "--published"]).exit_code == 2

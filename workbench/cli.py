@@ -320,6 +320,8 @@ def study(
         print_table(study_(name, run, is_published=published), is_json)
         return
     found = list(studies(run, TOGETHER.get(name), is_published=published))
+    if not found:
+        study_(name, run, is_published=published)  # says why there is none
     if name in TOGETHER and all(isinstance(table, str) for _, table in found):
         raise ResultsError(found[0][1])
     for each, table in found:

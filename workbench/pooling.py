@@ -57,7 +57,7 @@ def pool(estimates: Sequence[float], errors: Sequence[float]) -> Pooled:
         low, high = y[0] - norm.ppf(0.975) * s[0], y[0] + norm.ppf(0.975) * s[0]
         alone = RandomEffects(0.0, y[0], s[0], low, high, math.nan, math.nan)
         return Pooled(1, y[0], s[0], low, high, 0.0, 1.0, 0.0, alone, alone)
-    with np.errstate(invalid="ignore"):  # a tau2 below 0, which counts as 0
+    with np.errstate(invalid="ignore", divide="ignore"):  # a tau2 below 0, which counts as 0; models that agree wholly
         found = combine_effects(y, s**2, method_re="chi2")
     low, high = found.mean_effect_fe + np.array([-1, 1]) * norm.ppf(0.975) * found.sd_eff_w_fe
     return Pooled(

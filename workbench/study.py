@@ -6,13 +6,14 @@ Reads only what is stored, never a model or a database.
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from workbench import paths
-from workbench.errors import ConfigError, NotBuiltError, ResultsError
+from workbench.errors import ConfigError, ResultsError
 from workbench.results import Run
 
 if TYPE_CHECKING:
@@ -98,6 +99,26 @@ def _features(run: Run) -> pl.DataFrame:
     return feature_table(stored_features(run))
 
 
+def _meta(table: str) -> Callable[[Run], pl.DataFrame]:
+    def of_run(run: Run) -> pl.DataFrame:
+        files = [
+            file for name in ("scores", "question_features") for file in sorted((run.path / name).glob("*.parquet"))
+        ]
+        return _meta_tables(run.path, tuple((file, file.stat().st_mtime_ns) for file in files))[table]
+
+    return of_run
+
+
+@lru_cache(maxsize=2)
+def _meta_tables(path: Path, stamps: tuple) -> dict[str, pl.DataFrame]:
+    """The three tables of the meta-analysis, made once for scores and features as they are."""
+    from workbench.meta_analysis import meta_analysis
+    from workbench.question_features import stored_features
+
+    run = Run.open(path)
+    return meta_analysis(_scores(run), stored_features(run), headline(run))
+
+
 def _structure(run: Run) -> pl.DataFrame:
     from workbench.difficulty import structure
 
@@ -166,6 +187,9 @@ STUDIES = {
     "error_agreement": Study("error_agreement", _error_agreement),
     "failures": Study("failure_kinds", _failures),
     "features": Study("features", _features),
+    "coefficients": Study("coefficients", _meta("coefficients")),
+    "meta_checks": Study("meta_checks", _meta("meta_checks")),
+    "meta": Study("pooled", _meta("pooled")),
     "structure": Study("structure", _structure),
     "efficiency": Study("efficiency", _efficiency),
     "tokens": Study("tokens", _tokens, _published_tokens),
@@ -175,9 +199,11 @@ STUDIES = {
     "metric_gap": Study("metric_gap", _metric_gap, _published_gap),
 }
 # printed under one name, as far as a run has what they need
-TOGETHER = {"agreement": ("agreement", "sides", "annotators", "metric_gap")}
+TOGETHER = {
+    "agreement": ("agreement", "sides", "annotators", "metric_gap"),
+    "meta": ("coefficients", "meta_checks", "meta"),
+}
 LABEL_STUDIES = ("classifier",)  # of hand labels and benchmarks, not of a run: `classifier_study`
-PLANNED = ("meta",)
 
 
 def study(name: str, run: Run | str | Path | None = None, *, is_published: bool = False) -> pl.DataFrame:
@@ -281,8 +307,6 @@ def _published(name: str) -> pl.DataFrame:
 def _known(name: str, run: object, is_published: bool) -> None:
     if is_published and name in _available(is_published):
         return _chosen(run, is_published)
-    if name in PLANNED:
-        raise NotBuiltError(f"{name} is not built yet", hint=f"available: {', '.join(STUDIES)}")
     if name in LABEL_STUDIES:
         raise ConfigError(f"{name} is of hand labels, not of a run", hint=f"workbench study {name} --benchmark PATH")
     if name not in STUDIES:
