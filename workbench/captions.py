@@ -22,6 +22,14 @@ ENGINES = {
     "clickhouse": "ClickHouse",
     "duckdb": "DuckDB",
 }
+CATEGORIES = {  # labels.CATEGORIES
+    "schema_linking": "Schema linking",
+    "filtering_logic": "Filtering / logic",
+    "aggregation_grouping": "Aggregation / grouping",
+    "ordering_ranking": "Ordering / ranking",
+    "dialect_syntax": "Dialect syntax",
+    "other": "Other",
+}
 
 
 def name_of(row: dict) -> str:

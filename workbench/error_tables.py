@@ -20,13 +20,13 @@ SORTED_BY = {"category": ("error_category", CATEGORIES), "type": ("error_type", 
 def error_counts(scores: pl.DataFrame, metric: str = "bird_ex") -> pl.DataFrame:
     """Errors of each model on each engine by name of both schemes; columns: results.TABLES["error_counts"].
 
-    Every name of a scheme has a row, also with none. share is of the errors that have a name; those without are in
+    Every name of a scheme has a row, also with none, and so has a model without errors. share is of the errors that have a name; those without are in
     unsorted. ResultsError: no scores, or scores from before errors were sorted.
     """
-    wrong = _wrong(scores, metric)
     keys = [*MODEL_KEYS, "engine"]
     rows = []
-    for key, group in wrong.group_by(keys, maintain_order=True):
+    for key, judged in _judged(scores, metric).group_by(keys, maintain_order=True):
+        group = judged.filter(~pl.col(metric))
         for scheme, (column, names) in SORTED_BY.items():
             counts = dict(group[column].drop_nulls().value_counts().rows())
             total = sum(counts.values())
@@ -36,7 +36,7 @@ def error_counts(scores: pl.DataFrame, metric: str = "bird_ex") -> pl.DataFrame:
                 if scheme == "type":
                     about |= {"is_structural": name in STRUCTURAL, "is_schema_linking": name in SCHEMA_LINKING_TYPES}
                 about |= {"metric": metric, "n": n, "share": n / total if total else None}
-                about |= {"errors": len(group), "unsorted": len(group) - total}
+                about |= {"errors": len(group), "judged": len(judged), "unsorted": len(group) - total}
                 rows.append(dict(zip(keys, key, strict=True)) | about)
     return pl.DataFrame(rows, schema=dtypes("error_counts"))
 
@@ -69,14 +69,15 @@ def failure_kinds(scores: pl.DataFrame, metric: str = "bird_ex") -> pl.DataFrame
     )
 
 
-def _wrong(scores: pl.DataFrame, metric: str) -> pl.DataFrame:
+def _judged(scores: pl.DataFrame, metric: str) -> pl.DataFrame:
     columns = [column for column, _ in SORTED_BY.values()]
     missing = [name for name in (*MODEL_KEYS, "engine", "outcome", metric, *columns) if name not in scores.columns]
     if missing:
         raise ResultsError(f"no column {missing[0]}", where="scores", hint="score the run again")
     if scores.is_empty():
         raise ResultsError("no scores to summarise", where="scores", hint="score the run first")
-    wrong = scores.filter(~pl.col(metric) & pl.col("outcome").is_in(WRONG))
+    judged = scores.filter(pl.col(metric).is_not_null() & pl.col("outcome").is_in(WRONG))
+    wrong = judged.filter(~pl.col(metric))
     if len(wrong) and wrong.select(pl.all_horizontal(pl.col(name).is_null() for name in columns).all()).item():
         raise ResultsError("its errors are not sorted yet", where="scores", hint="score the run again")
-    return wrong
+    return judged

@@ -10,6 +10,9 @@ from typing import NamedTuple
 from workbench.draw_bars import accuracy, ves
 from workbench.draw_crossover import crossover
 from workbench.draw_difficulty import accuracy_by_difficulty, error_types, jaccard_by_difficulty, ves_by_difficulty
+from workbench.draw_errors import errors_by_category, errors_by_model
+from workbench.draw_failures import failures
+from workbench.draw_fine_tuning import fine_tuning
 from workbench.draw_jaccard import jaccard
 from workbench.draw_portability import portability
 from workbench.house import HouseFigure
@@ -24,6 +27,10 @@ class Drawing(NamedTuple):
 FIGURES = {
     "portability": Drawing(("portability",), portability, "plans paper, figures 1 and 6"),
     "crossover": Drawing(("portability", "crossover"), crossover, "plans paper, figures 3 and 7"),
+    "fine_tuning": Drawing(("portability",), fine_tuning, "plans paper, figure 4"),
+    "errors_by_category": Drawing(("errors",), errors_by_category, "plans paper, figure 5"),
+    "errors_by_model": Drawing(("errors",), errors_by_model, "plans paper, figure 5"),
+    "failures": Drawing(("failures",), failures, "plans paper, section 6.6"),
     "accuracy": Drawing(("structure",), accuracy, "HES-SQL, figure 4"),
     "jaccard": Drawing(("structure",), jaccard, "HES-SQL, figure 5"),
     "ves": Drawing(("efficiency",), ves, "HES-SQL, figure 6"),

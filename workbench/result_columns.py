@@ -509,6 +509,7 @@ TABLES: dict[str, dict[str, tuple[type[pl.DataType], str]]] = {
         "n": (_INT, "errors of this name"),
         "share": (_REAL, "n / errors with a name in the scheme, a fraction"),
         "errors": (_INT, "wrong predictions; those whose gold fails are none"),
+        "judged": (_INT, "predictions with a verdict, right or wrong"),
         "unsorted": (_INT, "errors without a name in the scheme"),
     },
     "error_agreement": {

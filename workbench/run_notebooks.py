@@ -36,8 +36,9 @@ NOTEBOOKS = {  # in the data's order, and the figures each draws; those of none 
     "01_prepare": (),
     "02_generate": (),
     "03_score": (),
-    "04_portability": ("portability",),
+    "04_portability": ("portability", "fine_tuning"),
     "05_crossover": ("crossover",),
+    "06_errors": ("errors_by_category", "errors_by_model", "failures"),
 }
 _CELL_SECONDS = 24 * 3600  # no cell may hang for ever; steps have limits of their own
 
