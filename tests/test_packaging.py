@@ -43,7 +43,7 @@ def conda_versions() -> dict[str, str]:
     dependencies = yaml.safe_load((CHECKOUT / "environment.yml").read_text())["dependencies"]
     pip = [text for entry in dependencies if isinstance(entry, dict) for text in entry["pip"]]
     pinned = [text.partition("==") for text in [*pip, *(entry for entry in dependencies if isinstance(entry, str))]]
-    return {name.removeprefix("python-"): version for name, _, version in pinned if version}
+    return {name.removeprefix("python-").replace("_", "-"): version for name, _, version in pinned if version}
 
 
 DIRECT = direct_requirements()

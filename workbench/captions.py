@@ -7,8 +7,15 @@ from collections import Counter
 
 DASH = "\N{EN DASH}"  # between the ends of an interval, and where there is no number
 CLOUD = 3  # models that make a cloud, which is shaded
-METRICS = {"bird_ex": "BIRD execution accuracy", "df_match": "DF-Match"}
+METRICS = {
+    "bird_ex": "BIRD execution accuracy",
+    "df_match": "DF-Match",
+    "exact_set_match": "exact set match",
+    "gap": "DF-Match minus BIRD",
+}
 BENCHMARKS = {
+    "bird": "BIRD",
+    "spider": "Spider",
     "bird-dev": "BIRD dev",
     "spider-dev": "Spider dev",
     "bird-minidev": "BIRD mini-dev",

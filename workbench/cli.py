@@ -366,12 +366,27 @@ def figures(name: str, run: str | None, published: bool) -> None:
         found = [(name, figures_(name, run, is_published=published))]
     else:
         found = list(all_figures(run, is_published=published))
-    for each, drawn in found:
-        if isinstance(drawn, str):
-            click.echo(f"{each}: {drawn}", err=True)
+    _say_files(found)
+
+
+@main.command()
+@click.argument("name")
+@_results_options
+def tables(name: str, run: str | None, published: bool) -> None:
+    """Write a study table, or all of them, for a paper: LaTeX, Markdown and HTML."""
+    from workbench.study import tables as tables_
+
+    _say_files(list(tables_(name, run, is_published=published)))
+
+
+def _say_files(found: list[tuple[str, list[Path] | str]]) -> None:
+    """The files that were made, and why others were not; exit code 2 where there is none."""
+    for name, made in found:
+        if isinstance(made, str):
+            click.echo(f"{name}: {made}", err=True)
         else:
-            click.echo("\n".join(map(str, drawn)))
-    if all(isinstance(drawn, str) for _, drawn in found):
+            click.echo("\n".join(map(str, made)))
+    if all(isinstance(made, str) for _, made in found):
         sys.exit(2)
 
 

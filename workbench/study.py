@@ -131,6 +131,19 @@ def _efficiency(run: Run) -> pl.DataFrame:
     return efficiency(_scores(run))
 
 
+def _ablation(run: Run) -> pl.DataFrame:
+    from workbench.ablation import ablation
+
+    baseline = (run.header.get("config") or {}).get("baseline")
+    return ablation(_structure(run), run.table("generations"), baseline)
+
+
+def _paired(run: Run) -> pl.DataFrame:
+    from workbench.paired import paired
+
+    return paired(_scores(run), headline(run))
+
+
 def _tokens(run: Run) -> pl.DataFrame:
     from workbench.token_study import tokens
 
@@ -192,6 +205,8 @@ STUDIES = {
     "meta": Study("pooled", _meta("pooled")),
     "structure": Study("structure", _structure),
     "efficiency": Study("efficiency", _efficiency),
+    "ablation": Study("ablation", _ablation),
+    "paired": Study("paired", _paired),
     "tokens": Study("tokens", _tokens, _published_tokens),
     "agreement": Study("agreement", _agreement),
     "sides": Study("sides", _sides, _published_sides),
@@ -268,8 +283,12 @@ def _drawn(name: str, run: Run | str | Path | None, is_published: bool) -> list[
 def _save(drawn: list[tuple[str, "HouseFigure"]], run: Run | str | Path | None) -> list[Path]:
     from workbench.house import save_figure
 
-    folder = paths.figures_dir(paths.PUBLISHED if run is None else Run.open(run).path)
+    folder = _figures_dir(run)
     return [path for stem, figure in drawn for path in save_figure(figure, figure.numbers, folder, stem)]
+
+
+def _figures_dir(run: Run | str | Path | None) -> Path:
+    return paths.figures_dir(paths.PUBLISHED if run is None else Run.open(run).path)
 
 
 def all_figures(
@@ -287,6 +306,35 @@ def all_figures(
             yield name, str(error)
         else:
             yield name, _save(drawn, run)
+
+
+def tables(
+    name: str, run: Run | str | Path | None = None, *, is_published: bool = False
+) -> Iterator[tuple[str, list[Path] | str]]:
+    """Write a table, or all of them, for a paper (LaTeX, Markdown, HTML) under figures/: its name, and its files or why not.
+
+    ConfigError for a name that is no table's; a single one that has no numbers raises ResultsError.
+    """
+    from workbench.tables import SOURCES, paper_table, save_table, table_names
+
+    _chosen(run, is_published)
+    there = table_names(_available(is_published), is_published)
+    if name != "all" and name not in there:
+        raise ConfigError(f"there is no table {name!r}", hint=f"available: {', '.join(there)}")
+    folder = _figures_dir(run)
+    made: dict[str, pl.DataFrame] = {}
+    for each in there if name == "all" else [name]:
+        source = each if is_published else SOURCES.get(each, each)
+        try:
+            if source not in made:
+                made[source] = study(source, run, is_published=is_published)
+            table = paper_table(each, made[source], is_published)
+        except ResultsError as error:
+            if name != "all":
+                raise
+            yield each, str(error)
+        else:
+            yield each, save_table(table, folder)
 
 
 def _scores(run: Run) -> pl.DataFrame:
