@@ -14,6 +14,7 @@ from workbench.draw_errors import errors_by_category, errors_by_model
 from workbench.draw_failures import failures
 from workbench.draw_fine_tuning import fine_tuning
 from workbench.draw_jaccard import jaccard
+from workbench.draw_meta import meta_coefficients, meta_forest, meta_heterogeneity
 from workbench.draw_portability import portability
 from workbench.house import HouseFigure
 
@@ -31,6 +32,9 @@ FIGURES = {
     "errors_by_category": Drawing(("errors",), errors_by_category, "plans paper, figure 5"),
     "errors_by_model": Drawing(("errors",), errors_by_model, "plans paper, figure 5"),
     "failures": Drawing(("failures",), failures, "plans paper, section 6.6"),
+    "meta_forest": Drawing(("meta", "coefficients"), meta_forest, "plans paper, appendix I"),
+    "meta_coefficients": Drawing(("meta", "coefficients"), meta_coefficients, "plans paper, appendix I"),
+    "meta_heterogeneity": Drawing(("meta", "coefficients"), meta_heterogeneity, "plans paper, appendix I"),
     "accuracy": Drawing(("structure",), accuracy, "HES-SQL, figure 4"),
     "jaccard": Drawing(("structure",), jaccard, "HES-SQL, figure 5"),
     "ves": Drawing(("efficiency",), ves, "HES-SQL, figure 6"),

@@ -65,12 +65,17 @@ def shade_cloud(axes: Axes, points: list[tuple[float, float]], colour: str, top:
 
 
 def label_points(
-    axes: Axes, named: list[tuple[Line2D, str]], marks: list[Line2D], size: float, lines: Sequence[Line2D] = ()
+    axes: Axes,
+    named: list[tuple[Line2D, str]],
+    marks: list[Line2D],
+    size: float,
+    lines: Sequence[Line2D] = (),
+    is_trial: bool = False,
 ) -> bool:
     """Name the marks without covering a mark, a bar, a line or another name; draws nothing and says False if one won't fit.
 
     named: (mark, name); marks: all marks of the panel; lines: straight ones that no name may cross. Near places are tried
-    first; a far name gets a thin line.
+    first; a far name gets a thin line. is_trial: only say whether all fit.
     """
     boxes = [_box(axes, line) for line in axes.lines if len(line.get_xdata()) == 2 and line not in marks]
     boxes = [box for box in boxes if box.width < 10] + [_box(axes, mark) for mark in marks]  # bars, then marks
@@ -90,7 +95,7 @@ def label_points(
         box, path = place
         boxes += [box, *path]
         chosen.append((mark, name, box, path))
-    for mark, name, box, path in chosen:
+    for mark, name, box, path in () if is_trial else chosen:
         centre = _centre(_box(axes, mark))
         if path:
             end = _nearest(box, centre)

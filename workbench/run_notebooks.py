@@ -39,6 +39,7 @@ NOTEBOOKS = {  # in the data's order, and the figures each draws; those of none 
     "04_portability": ("portability", "fine_tuning"),
     "05_crossover": ("crossover",),
     "06_errors": ("errors_by_category", "errors_by_model", "failures"),
+    "07_meta_analysis": ("meta_forest", "meta_coefficients", "meta_heterogeneity"),
 }
 _CELL_SECONDS = 24 * 3600  # no cell may hang for ever; steps have limits of their own
 
