@@ -113,6 +113,7 @@ class Executor:
     def run_many(self, statements: Iterable[Statement]) -> Iterator[tuple[Statement, Execution]]:
         """Run statements, yielding each with its outcome as it ends. Equal ones (but for their tags) run once."""
         stream = iter(statements)
+        contents: dict[tuple, str] = {}  # a database's files are looked at once a call
         is_more = True
         waiting: dict[str, list[Statement]] = {}
         results: queue.Queue = queue.Queue(maxsize=2 * self.sessions)
@@ -123,7 +124,7 @@ class Executor:
                     statement = next(stream, None)
                     if statement is None:
                         is_more = False
-                    elif (key := self._key(statement)) in waiting:
+                    elif (key := self._key(statement, contents)) in waiting:
                         waiting[key].append(statement)
                     elif key is not None:
                         waiting[key] = [statement]
@@ -150,19 +151,21 @@ class Executor:
             return
         self._engines[name] = _Engine(backend, ThreadPoolExecutor(self.sessions, thread_name_prefix=name))
 
-    def _key(self, statement: Statement) -> str | None:
-        """What the outcome depends on, hashed; None if there can be none."""
+    def _key(self, statement: Statement, known: dict[tuple, str]) -> str | None:
+        """What the outcome depends on, hashed; None if there can be none. known: contents of databases so far."""
         name = statement.engine
         if name in self.unavailable or (name, statement.db_id) in self.unprepared:
             return None
         if name not in self._engines:
             raise EngineError(f"not among the started engines: {', '.join(self._engines)}", where=name)
+        database = name, statement.db_id, statement.sqlite_path
         try:
-            contents = self._contents(statement)
+            if database not in known:
+                known[database] = self._contents(statement)
         except (MigrationError, BenchmarkError) as error:
             self.unprepared[name, statement.db_id] = str(error)
             return None
-        return content_hash(FORMAT, name, self.versions[name], contents, statement.sql, asdict(self.limits))
+        return content_hash(FORMAT, name, self.versions[name], known[database], statement.sql, asdict(self.limits))
 
     def _contents(self, statement: Statement) -> str:
         from workbench import migrate

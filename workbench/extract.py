@@ -6,7 +6,7 @@ is one of STATUSES, the only list of outcomes of an artefact. Nothing is repaire
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from workbench.errors import PLAN_ERROR_KINDS, PlanError, UnsupportedError
 from workbench.plan import Plan
@@ -34,12 +34,16 @@ _REFUSAL = re.compile(
 
 @dataclass(frozen=True)
 class Extracted:
-    """artefact: the SQL or the plan's text as found, also where it is no good; status: one of STATUSES; message: why."""
+    """artefact: the SQL or the plan's text as found, also where it is no good; status: one of STATUSES; message: why.
+
+    compiled: columns of `generations` with what a plan compiles to, where it was asked for.
+    """
 
     artefact: str | None
     status: str
     message: str | None = None
     plan: Plan | None = None
+    compiled: dict[str, str | None] = field(default_factory=dict)
 
 
 def split_thinking(text: str, reasoning: str | None = None) -> tuple[str | None, str]:

@@ -96,6 +96,7 @@ def check_select(sql: str, dialect: str) -> str | None:
     return verdict and verdict[1]
 
 
+@functools.lru_cache(maxsize=512)  # a gold is run, and looked up for its pairs
 def examine(sql: str, dialect: str) -> tuple[str, str] | None:
     """The outcome and reason of a statement that is not run: refused, syntax_error (no SQL) or name_error."""
     if len(sql) > LONGEST:

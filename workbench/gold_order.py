@@ -18,7 +18,7 @@ from workbench.result_table import ResultTable
 from workbench.sqlite_parser import parse
 from workbench.value_codes import TOLERANCE
 
-_KEY, _OUT = "__key", "__out"  # names of the columns that are added
+_KEY, _OUT, _KEYED = "__key", "__out", "__keyed"  # names of the columns and of the table that are added
 _DISTINCT = "ORDER BY of something that SELECT DISTINCT does not give"
 
 
@@ -86,16 +86,17 @@ def order_queries(sql: str, columns: Collection[str] = ()) -> OrderQueries:
     text = _sql(keyed.query)
     order = ", ".join(map(_sql, keyed.terms))
 
-    def cut(limit: int | None, offset: int) -> str:
-        return f"SELECT * FROM ({text}) ORDER BY {order} LIMIT {-1 if limit is None else limit} OFFSET {offset}"
+    def cut(source: str, limit: int | None, offset: int) -> str:
+        return f"SELECT * FROM {source} ORDER BY {order} LIMIT {-1 if limit is None else limit} OFFSET {offset}"
 
     def tied(place: int) -> str:
         same = " AND ".join(_same(f"one.{_KEY}{number}", f"other.{_KEY}{number}") for number in _numbers(keyed))
-        return f"SELECT one.* FROM ({text}) AS one JOIN ({cut(1, place)}) AS other ON {same}"
+        rows = f"{_KEYED} AS one JOIN ({cut(_KEYED, 1, place)}) AS other ON {same}"
+        return f"WITH {_KEYED} AS MATERIALIZED ({text}) SELECT one.* FROM {rows}"  # gold runs once for both
 
     return OrderQueries(
         keys=len(keyed.terms),
-        keyed=cut(keyed.limit, keyed.offset),
+        keyed=cut(f"({text})", keyed.limit, keyed.offset),
         last=tied(keyed.offset + keyed.limit - 1) if keyed.limit else None,
         first=tied(keyed.offset) if keyed.offset else None,
         limit=keyed.limit,

@@ -4,6 +4,9 @@ In: a request, the response to it or why there is none, the schema. Out: the row
 every engine; a dialect that refuses it is named with its reason.
 """
 
+from dataclasses import replace
+from functools import lru_cache
+
 from workbench.backends import BACKENDS
 from workbench.errors import GenerationError, WorkbenchError
 from workbench.extract import Extracted, extract_plan, extract_sql, split_thinking, thinking_fault
@@ -16,11 +19,17 @@ from workbench.tokens import count_tokens
 
 
 def extracted(request: Request, response: Response, schema: Schema) -> Extracted:
-    """The artefact of an answer, see extract.py."""
+    """The artefact of an answer, see extract.py, and of a plan what it compiles to."""
     _, answer = split_thinking(response.text, response.thinking)
     if request.target == "plan":
-        return extract_plan(answer, schema, response.finish_reason, response.refusal)
+        return _plan(answer, schema, response.finish_reason, response.refusal)
     return extract_sql(answer, response.finish_reason, response.refusal)
+
+
+@lru_cache(maxsize=1024)  # models, and samples of one, write many plans alike
+def _plan(answer: str, schema: Schema, finish_reason: str | None, refusal: str | None) -> Extracted:
+    found = extract_plan(answer, schema, finish_reason, refusal)
+    return replace(found, compiled=compiled(found.plan)) if found.plan else found
 
 
 def answer_row(request: Request, responses: list[Response], found: Extracted, thinking_mode: str | None = None) -> dict:
@@ -34,7 +43,7 @@ def answer_row(request: Request, responses: list[Response], found: Extracted, th
         "artefact": found.artefact,
         "parse_status": found.status,
         "parse_message": found.message,
-        **(compiled(found.plan) if found.plan else {}),
+        **found.compiled,
         **{name: _total(responses, name) for name in _SUMMED},
         "artefact_tokens": artefact_tokens(found.artefact, answer, last),
         "tokens_source": last.tokens_source,

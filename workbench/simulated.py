@@ -111,9 +111,8 @@ def answer(request: Request) -> Response:
 def _plan(request: Request, model: SimulatedModel, gold: str, schema: Schema) -> tuple[str, str]:
     """(text, finish reason)."""
     for sql in (_understood(request, model.plan_errors, gold, schema), gold):
-        try:
-            text = sql_to_plan(sql, schema).to_json()
-        except WorkbenchError:  # an edit that is no query, or a gold beyond the plan language
+        text = _written(sql, schema)
+        if text is None:
             continue
         draw = _draw("decoding", request, request.attempt)  # a refused plan that goes back may come out right
         if draw.random() >= model.broken_plans:
@@ -121,6 +120,15 @@ def _plan(request: Request, model: SimulatedModel, gold: str, schema: Schema) ->
         broken = slipped_plan(text, schema, draw)
         return broken, "length" if text.startswith(broken) else "stop"
     return "I cannot express this question as a plan.", "stop"
+
+
+@lru_cache(maxsize=4096)
+def _written(sql: str, schema: Schema) -> str | None:
+    """The query's plan; none for an edit that is no query, and for a gold beyond the plan language."""
+    try:
+        return sql_to_plan(sql, schema).to_json()
+    except WorkbenchError:
+        return None
 
 
 def _understood(request: Request, errors: float, gold: str, schema: Schema) -> str:

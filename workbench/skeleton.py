@@ -102,8 +102,14 @@ def skeleton_similarity(predicted: Skeleton | None, gold: Skeleton, alpha: float
         return 0.0
     if predicted.tokens == gold.tokens:
         return 1.0
-    ratio = SequenceMatcher(None, predicted.weighted, gold.weighted, autojunk=False).ratio()
-    return alpha * ratio + (1 - alpha) * jaccard(predicted.tokens, gold.tokens)
+    return alpha * _match_ratio(predicted.weighted, gold.weighted) + (1 - alpha) * jaccard(
+        predicted.tokens, gold.tokens
+    )
+
+
+@lru_cache(maxsize=4096)  # structures are few where texts are many
+def _match_ratio(one: str, other: str) -> float:
+    return SequenceMatcher(None, one, other, autojunk=False).ratio()
 
 
 def skeleton_jaccard(predicted: Skeleton | None, gold: Skeleton) -> float:
@@ -135,7 +141,9 @@ def sql_words(sql: str, dialect: str = "sqlite") -> tuple[str, ...] | None:
     )
 
 
+@lru_cache(maxsize=16)  # for a pair's skeletons and words
 def _tokens(sql: str, dialect: str) -> list[Token] | None:
+    """Not to be changed, since the same text gives the same ones."""
     try:
         tokens = Dialect.get_or_raise(dialect).tokenize(sql)
     except SqlglotError:
