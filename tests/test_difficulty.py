@@ -61,6 +61,19 @@ def test_engines_are_averaged():
     assert rows["mean"]["dialect"] is None and rows["mean"]["n"] == 3
 
 
+def test_the_mean_over_engines_has_an_interval_over_questions():
+    """Two engines give the same for each question, so their mean's interval is that of one."""
+    rows = [TIMED | {"hes_ves": value} for value in (0.5, 1.0, 2.0, 0.25)]
+    mysql = {"engine": "mysql", "gold_engine": "mysql", "dialect": "mysql"}
+    both = pl.concat([table(*rows), table(*(row | mysql for row in rows))])
+    found = {row["engine"]: row for row in efficiency(both).iter_rows(named=True)}
+    one, mean = found["sqlite"], found["mean"]
+    assert [mean[name] for name in ("hes_ves", "hes_ves_low", "hes_ves_high")] == pytest.approx(
+        [one[name] for name in ("hes_ves", "hes_ves_low", "hes_ves_high")]
+    )
+    assert mean["hes_ves_low"] < mean["hes_ves"] < mean["hes_ves_high"]
+
+
 @pytest.mark.parametrize("study", [structure, efficiency])
 def test_nothing_to_study_is_said(study):
     for scores in (table(), table({"bird_ex": True})):

@@ -119,7 +119,7 @@ def test_bars_and_lines_are_the_tables(draw, table, column, scale):
     assert legend_labels(figure) == ["SQL", "Query plan"]
 
 
-def test_a_mean_over_engines_says_that_it_has_no_interval():
+def test_a_mean_over_engines_is_shown_alone_and_may_lack_an_interval():
     no_interval = {"hes_ves_low": None, "hes_ves_high": None, "engine": "mean", "dialect": None}
     figure = ves(
         efficiency({"model": "a"}, {"model": "a", "engine": "mysql", "dialect": "mysql"}, {"model": "a"} | no_interval)

@@ -57,8 +57,9 @@ def test_what_is_timed_is_not_timed_again(run):
 def test_nothing_to_time_is_said(run):
     with pytest.raises(ResultsError, match="no right pair to time"):
         time_pairs(run)
-    with pytest.raises(ConfigError, match="0 repeats"):
-        time_pairs(run, repeats=0)
+    with pytest.raises(ConfigError, match="-1 repeats"):
+        time_pairs(run, repeats=-1)
+    assert time_pairs(run, repeats=0).is_empty()
 
 
 def test_scores_hold_what_the_times_come_to(run):

@@ -26,6 +26,8 @@ _HOMES = {
     "accuracy": "study",
     "figures": "study",
     "show": "study",
+    "tables": "study",
+    "show_tables": "study",
     "annotation_session": "annotations",
     "annotate": "annotations",
     "connect": "results",

@@ -204,9 +204,7 @@ class Config(_Strict):
         list[Literal["df_match", "df_match_strict", "df_match_paper", "bird_ex"]], Field(min_length=1)
     ] = ["df_match"]  # the first is the headline
     baseline: ModelName | None = None  # the model that HES-SQL's gaps are counted from
-    repeats: Annotated[int, Field(ge=1, le=1000)] | None = (
-        None  # rounds in which right answers are timed; none where null
-    )
+    repeats: Annotated[int, Field(ge=1, le=1000)] = 5  # rounds that time right answers, for figures of efficiency
     figures: list[FigureName] = ["portability"]
     limits: LimitsConfig = LimitsConfig()
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0

@@ -51,8 +51,8 @@ def efficiency(scores: pl.DataFrame) -> pl.DataFrame:
     """BIRD's and HES-SQL's efficiency over all judged pairs, wrong ones as 0, and the stable one over right pairs.
 
     Pairs whose gold ran on another engine have no ratio and are left out; so are right pairs that were not timed, which
-    `untimed` counts. Over several engines, a row with the engine
-    "mean" holds the means of the per-engine values (HES-SQL's reading), without intervals.
+    `untimed` counts. Over several engines, a row with the engine "mean" holds the means of the per-engine values (HES-SQL's
+    reading); of its intervals there is that of hes_ves, which resamples questions with what they gave on all engines.
     ResultsError where there are no scores, or no right pair was timed.
     """
     if scores.is_empty() or scores["stable_speed"].null_count() == scores.height:
@@ -72,7 +72,11 @@ def efficiency(scores: pl.DataFrame) -> pl.DataFrame:
             | {"stable_low": stable and stable.low, "stable_high": stable and stable.high}
         )
     table = _table("efficiency", rows)
-    return pl.concat([table, _over_engines(table)])
+    over = _over_engines(table)
+    if over.is_empty():
+        return table
+    ends = pl.DataFrame([_ends_over_engines(scores, row) for row in over.select(*MODEL_KEYS, "grade").to_dicts()])
+    return pl.concat([table, over.with_columns(hes_ves_low=ends["low"], hes_ves_high=ends["high"])])
 
 
 def _grades(scores: pl.DataFrame) -> Iterator[tuple[dict, pl.DataFrame]]:
@@ -114,6 +118,21 @@ def _over_engines(table: pl.DataFrame) -> pl.DataFrame:
         .with_columns(engine=pl.lit("mean"))
     )
     return _table("efficiency", means.drop("engines").to_dicts())
+
+
+def _ends_over_engines(scores: pl.DataFrame, about: dict) -> dict[str, float | None]:
+    """Interval of the mean of per-engine means: each question counts with all that it gave, an engine for as much as any."""
+    same = pl.all_horizontal(pl.col(name).eq_missing(pl.lit(about[name])) for name in MODEL_KEYS)
+    grade = pl.coalesce("difficulty", "hardness")
+    pairs = scores.filter(same, pl.col("hes_ves").is_not_null(), pl.col("engine") == pl.col("gold_engine"))
+    pairs = pairs if about["grade"] == ALL else pairs.filter(grade == about["grade"])
+    weight = 1 / (pl.len().over("dialect", "engine") * pl.struct("dialect", "engine").n_unique())
+    parts = pairs.select("db_id", "question_id", part=pl.col("hes_ves") * weight)
+    questions = parts.group_by("db_id", "question_id", maintain_order=True).agg(pl.col("part").sum())
+    if questions.is_empty():
+        return {"low": None, "high": None}
+    values = (questions["part"] * questions.height).to_list()
+    return dict(zip(("low", "high"), mean_interval(values, questions["db_id"].to_list()), strict=True))
 
 
 def _table(name: str, rows: list[dict]) -> pl.DataFrame:

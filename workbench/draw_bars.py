@@ -38,6 +38,7 @@ class Measure(NamedTuple):
     top: float | None  # end of the axis; None: where the numbers end
     interval: str
     note: str
+    unit: str = "questions"  # what n counts
 
 
 WILSON, BOOTSTRAP = (
@@ -48,6 +49,7 @@ EX = Measure("ex", "judged", "execution accuracy", "Execution accuracy (%)", 100
 VES = Measure(
     "hes_ves", "n", "VES", "VES", 1, 3, None, BOOTSTRAP,
     "HES-SQL's VES: the root of gold's mean time over the prediction's, not capped, 0 where wrong; 1 (dashed) is all right, as fast as gold.",
+    "pairs",
 )  # fmt: skip
 
 
@@ -57,7 +59,7 @@ def accuracy(structure: pl.DataFrame, benchmark: str | None = None) -> HouseFigu
 
 
 def ves(efficiency: pl.DataFrame, benchmark: str | None = None) -> HouseFigure:
-    """HES-SQL's valid efficiency score of each model (HES-SQL, figure 6); the mean over engines has no interval."""
+    """HES-SQL's valid efficiency score of each model (HES-SQL, figure 6), over engines the mean of their means."""
     return _models(efficiency, benchmark, VES)
 
 
@@ -75,10 +77,10 @@ def _models(frame: pl.DataFrame, benchmark: str | None, measure: Measure) -> Hou
     rows = numbers.to_dicts()
     groups = [(name_of(group[0]), group) for group in (list(g) for _, g in groupby(rows, lambda row: row["model"]))]
     drawn = [row for row in rows if row[measure.column] is not None]
-    panel = engine + (f", n = {counts([row[measure.n] for row in drawn])} questions" if drawn else "")
+    panel = engine + (f", n = {counts([row[measure.n] for row in drawn])} {measure.unit}" if drawn else "")
     notes = [measure.note]
     has_interval = any(row[f"{measure.column}_low"] is not None for row in drawn)
-    notes.append(f"Lines: {measure.interval}." if has_interval else "No intervals: they are means over engines.")
+    notes.append(f"Lines: {measure.interval}." if has_interval else "No intervals.")
     untimed = sum(row.get("untimed") or 0 for row in drawn) if measure is VES else 0
     notes += [f"{untimed} right answers were not timed and are left out."] if untimed else []
     absent = {name_of(row) for row in rows if row not in drawn}

@@ -40,7 +40,17 @@ NOTEBOOKS = {  # in the data's order, and the figures each draws; those of none 
     "05_crossover": ("crossover",),
     "06_errors": ("errors_by_category", "errors_by_model", "failures"),
     "07_meta_analysis": ("meta_forest", "meta_coefficients", "meta_heterogeneity"),
+    "08_efficiency_and_structure": (
+        "accuracy",
+        "jaccard",
+        "ves",
+        "accuracy_by_difficulty",
+        "jaccard_by_difficulty",
+        "ves_by_difficulty",
+        "error_types",
+    ),
 }
+TIMED = {"ves", "ves_by_difficulty"}  # figures that need right answers timed
 _CELL_SECONDS = 24 * 3600  # no cell may hang for ever; steps have limits of their own
 
 
@@ -99,6 +109,7 @@ def parameters(run: Run, config: Config, name: str) -> dict[str, object]:
         "question_limit": config.question_limit,
         "figure_names": [figure for figure in config.figures if figure in NOTEBOOKS[name]],
         "limits": config.limits.model_dump(),
+        "repeats": config.repeats if TIMED & set(config.figures) else 0,
         "seed": config.seed,
     }
 

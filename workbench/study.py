@@ -309,9 +309,9 @@ def all_figures(
 
 
 def tables(
-    name: str, run: Run | str | Path | None = None, *, is_published: bool = False
+    name: str | Sequence[str], run: Run | str | Path | None = None, *, is_published: bool = False
 ) -> Iterator[tuple[str, list[Path] | str]]:
-    """Write a table, or all of them, for a paper (LaTeX, Markdown, HTML) under figures/: its name, and its files or why not.
+    """Write a table, some or "all", for a paper (LaTeX, Markdown, HTML) under figures/: its name, its files or why not.
 
     ConfigError for a name that is no table's; a single one that has no numbers raises ResultsError.
     """
@@ -319,18 +319,21 @@ def tables(
 
     _chosen(run, is_published)
     there = table_names(_available(is_published), is_published)
-    if name != "all" and name not in there:
-        raise ConfigError(f"there is no table {name!r}", hint=f"available: {', '.join(there)}")
+    is_single = isinstance(name, str) and name != "all"
+    chosen = [name] if is_single else there if name == "all" else name
+    for each in chosen:
+        if each not in there:
+            raise ConfigError(f"there is no table {each!r}", hint=f"available: {', '.join(there)}")
     folder = _figures_dir(run)
     made: dict[str, pl.DataFrame] = {}
-    for each in there if name == "all" else [name]:
+    for each in chosen:
         source = each if is_published else SOURCES.get(each, each)
         try:
             if source not in made:
                 made[source] = study(source, run, is_published=is_published)
             table = paper_table(each, made[source], is_published)
         except ResultsError as error:
-            if name != "all":
+            if is_single:
                 raise
             yield each, str(error)
         else:
@@ -407,3 +410,14 @@ def show(files: Sequence[Path]) -> None:
     for path in files:
         if path.suffix == ".png":
             display(Image(filename=str(path), width=700))
+
+
+def show_tables(found: Iterator[tuple[str, list[Path] | str]]) -> None:
+    """Show what `tables` gives in a notebook: the tables, and in words why others are not there."""
+    from IPython.display import HTML, display
+
+    for name, made in found:
+        if isinstance(made, str):
+            print(f"{name}: {made}")
+        else:
+            display(HTML(next(path for path in made if path.suffix == ".html").read_text("utf-8")))
