@@ -11,8 +11,9 @@ import test_hes_figures as made
 from workbench.errors import ConfigError, ResultsError
 from workbench.print_tables import Cell, Table, html, latex, markdown
 from workbench.published import read
-from workbench.study import STUDIES, study, tables
+from workbench.study import STUDIES, study
 from workbench.tables import FORMS, PREPARED, SOURCES, _layouts, paper_table, save_table, table_names
+from workbench.write_tables import tables
 
 HOSTILE = [
     r"\input{/etc/passwd}", "$x_1$ & 50 % #1 ~ ^", "[a](javascript:x) | **b** `c`", "<script>alert(1)</script> &amp;", "a\nb\x07",

@@ -374,7 +374,7 @@ def figures(name: str, run: str | None, published: bool) -> None:
 @_results_options
 def tables(name: str, run: str | None, published: bool) -> None:
     """Write a study table, or all of them, for a paper: LaTeX, Markdown and HTML."""
-    from workbench.study import tables as tables_
+    from workbench.write_tables import tables as tables_
 
     _say_files(list(tables_(name, run, is_published=published)))
 

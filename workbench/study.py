@@ -237,9 +237,9 @@ def studies(
     run: Run | str | Path | None = None, names: Sequence[str] | None = None, *, is_published: bool = False
 ) -> Iterator[tuple[str, pl.DataFrame | str]]:
     """Every study there is, or those named: its name and its table, or why the run has none."""
-    _chosen(run, is_published)
+    check_chosen(run, is_published)
     run = run if run is None else Run.open(run)
-    for name in _available(is_published):
+    for name in available(is_published):
         if names is not None and name not in names:
             continue
         try:
@@ -260,7 +260,7 @@ def figures(
         return [path for _, paths in found if not isinstance(paths, str) for path in paths]
     if not isinstance(name, str):
         return [path for each in name for path in figures(each, run, is_published=is_published)]
-    _chosen(run, is_published)
+    check_chosen(run, is_published)
     return _save(_drawn(name, run, is_published), run)
 
 
@@ -271,7 +271,7 @@ def _drawn(name: str, run: Run | str | Path | None, is_published: bool) -> list[
     if name not in FIGURES:
         raise ConfigError(f"there is no figure {name!r}", hint=f"available: {', '.join(FIGURES)}")
     drawing = FIGURES[name]
-    if is_published and not set(drawing.tables) <= set(_available(is_published)):
+    if is_published and not set(drawing.tables) <= set(available(is_published)):
         what = "cannot be redrawn, its numbers are not printed"
         raise ResultsError(what, where=drawing.paper, hint=f"figures {name} --run RUN draws a run's own")
     tables = [study(each, run, is_published=is_published) for each in drawing.tables]
@@ -283,11 +283,12 @@ def _drawn(name: str, run: Run | str | Path | None, is_published: bool) -> list[
 def _save(drawn: list[tuple[str, "HouseFigure"]], run: Run | str | Path | None) -> list[Path]:
     from workbench.house import save_figure
 
-    folder = _figures_dir(run)
+    folder = figures_dir(run)
     return [path for stem, figure in drawn for path in save_figure(figure, figure.numbers, folder, stem)]
 
 
-def _figures_dir(run: Run | str | Path | None) -> Path:
+def figures_dir(run: Run | str | Path | None) -> Path:
+    """Where the figures and tables of a run lie; None: of the papers."""
     return paths.figures_dir(paths.PUBLISHED if run is None else Run.open(run).path)
 
 
@@ -297,7 +298,7 @@ def all_figures(
     """Every figure there is: its name and its files, or why it cannot be drawn."""
     from workbench.figures import FIGURES
 
-    _chosen(run, is_published)
+    check_chosen(run, is_published)
     run = run if run is None else Run.open(run)
     for name in FIGURES:
         try:
@@ -306,38 +307,6 @@ def all_figures(
             yield name, str(error)
         else:
             yield name, _save(drawn, run)
-
-
-def tables(
-    name: str | Sequence[str], run: Run | str | Path | None = None, *, is_published: bool = False
-) -> Iterator[tuple[str, list[Path] | str]]:
-    """Write a table, some or "all", for a paper (LaTeX, Markdown, HTML) under figures/: its name, its files or why not.
-
-    ConfigError for a name that is no table's; a single one that has no numbers raises ResultsError.
-    """
-    from workbench.tables import SOURCES, paper_table, save_table, table_names
-
-    _chosen(run, is_published)
-    there = table_names(_available(is_published), is_published)
-    is_single = isinstance(name, str) and name != "all"
-    chosen = [name] if is_single else there if name == "all" else name
-    for each in chosen:
-        if each not in there:
-            raise ConfigError(f"there is no table {each!r}", hint=f"available: {', '.join(there)}")
-    folder = _figures_dir(run)
-    made: dict[str, pl.DataFrame] = {}
-    for each in chosen:
-        source = each if is_published else SOURCES.get(each, each)
-        try:
-            if source not in made:
-                made[source] = study(source, run, is_published=is_published)
-            table = paper_table(each, made[source], is_published)
-        except ResultsError as error:
-            if is_single:
-                raise
-            yield each, str(error)
-        else:
-            yield each, save_table(table, folder)
 
 
 def _scores(run: Run) -> pl.DataFrame:
@@ -356,23 +325,25 @@ def _published(name: str) -> pl.DataFrame:
 
 
 def _known(name: str, run: object, is_published: bool) -> None:
-    if is_published and name in _available(is_published):
-        return _chosen(run, is_published)
+    if is_published and name in available(is_published):
+        return check_chosen(run, is_published)
     if name in LABEL_STUDIES:
         raise ConfigError(f"{name} is of hand labels, not of a run", hint=f"workbench study {name} --benchmark PATH")
     if name not in STUDIES:
         raise ConfigError(f"there is no study {name!r}", hint=f"available: {', '.join(STUDIES)}")
     if is_published:
-        raise ConfigError(f"the papers print no {name}", hint=f"available: {', '.join(_available(is_published))}")
-    _chosen(run, is_published)
+        raise ConfigError(f"the papers print no {name}", hint=f"available: {', '.join(available(is_published))}")
+    check_chosen(run, is_published)
 
 
-def _chosen(run: object, is_published: bool) -> None:
+def check_chosen(run: object, is_published: bool) -> None:
+    """ConfigError unless either a run or the papers' figures are asked for."""
     if (run is None) == (not is_published):
         raise ConfigError("say which results", hint="either --run RUN or --published")
 
 
-def _available(is_published: bool) -> list[str]:
+def available(is_published: bool) -> list[str]:
+    """Names of the studies of a run, or of those that the papers print."""
     if not is_published:
         return list(STUDIES)
     from workbench.published import PRINTED
@@ -410,14 +381,3 @@ def show(files: Sequence[Path]) -> None:
     for path in files:
         if path.suffix == ".png":
             display(Image(filename=str(path), width=700))
-
-
-def show_tables(found: Iterator[tuple[str, list[Path] | str]]) -> None:
-    """Show what `tables` gives in a notebook: the tables, and in words why others are not there."""
-    from IPython.display import HTML, display
-
-    for name, made in found:
-        if isinstance(made, str):
-            print(f"{name}: {made}")
-        else:
-            display(HTML(next(path for path in made if path.suffix == ".html").read_text("utf-8")))
