@@ -100,9 +100,25 @@ def to_sql(plan: str, schema: str, db: str | None, dialect: str, is_pretty: bool
 @schema_option
 @db_option
 @click.option("--svg", type=click.Path(path_type=Path), metavar="FILE", help="Draw the tree into a file instead.")
-def show(plan: str, schema: str, db: str | None, svg: Path | None) -> None:
+@click.option(
+    "--draw",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Draw JSON, tree and the SQL of four dialects, linked, into FILE.pdf, .png and .csv instead.",
+)
+def show(plan: str, schema: str, db: str | None, svg: Path | None, draw: Path | None) -> None:
     """Print a plan as an indented tree, the last operator first."""
     found = _plan(plan, _schema(schema, db))
+    if draw is not None:
+        from workbench.draw_plan import plan_figure
+        from workbench.house import save_figure
+
+        figure = plan_figure(found)
+        for path in save_figure(
+            figure, figure.numbers, draw.parent, draw.name.removesuffix(".pdf").removesuffix(".png")
+        ):
+            click.echo(path)
+        return
     if svg is None:
         click.echo(found.to_text())
         return

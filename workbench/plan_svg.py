@@ -58,12 +58,12 @@ class Box:
 
 def draw_svg(plan: Plan) -> str:
     """The document; see Plan.to_svg."""
-    trees = _trees(plan.root)
-    width = sum(tree.spread for tree in trees) + GAP_X * (len(trees) - 1) + 2 * MARGIN
-    top = MARGIN + (LINE if any(tree.label for tree in trees) else 0)
-    height = max(tree.depth for tree in trees) + top + MARGIN
+    drawn = trees(plan.root)
+    width = sum(tree.spread for tree in drawn) + GAP_X * (len(drawn) - 1) + 2 * MARGIN
+    top = MARGIN + (LINE if any(tree.label for tree in drawn) else 0)
+    height = max(tree.depth for tree in drawn) + top + MARGIN
     lines, boxes, left = [], [], MARGIN
-    for tree in trees:
+    for tree in drawn:
         _place(tree, left, top, lines, boxes)
         left += tree.spread + GAP_X
     return (
@@ -73,13 +73,13 @@ def draw_svg(plan: Plan) -> str:
     )
 
 
-def _trees(relation: Relation, label: str | None = None) -> list[Box]:
+def trees(relation: Relation, label: str | None = None) -> list[Box]:
     """The tree of an operator, after those of the sub-pipelines that it names."""
     if isinstance(relation, With):
         named = []
         for one in relation.definitions:
-            named += _trees(one.query, f"with {one.name}{' (recursive)' if one.is_recursive else ''}")
-        return named + _trees(relation.input, label)
+            named += trees(one.query, f"with {one.name}{' (recursive)' if one.is_recursive else ''}")
+        return named + trees(relation.input, label)
     said = operator_text(relation)
     word = f"{relation.kind} join" if isinstance(relation, Join) else said.split(" ")[0]
     rest = said.removeprefix(word).strip()
@@ -88,11 +88,11 @@ def _trees(relation: Relation, label: str | None = None) -> list[Box]:
         lines = [*lines[: MAX_LINES - 1], "..."]
     box = Box(word, lines, said, label, is_source=not relation.inputs)
     for query in queries(relation.expressions):
-        for tree in _trees(query, "query"):
+        for tree in trees(query, "query"):
             tree.is_query = True
             box.below.append(tree)
     for below in relation.inputs:
-        box.below += _trees(below)
+        box.below += trees(below)
     return [box]
 
 
