@@ -11,7 +11,8 @@ import test_hes_figures as made
 from workbench.errors import ConfigError, ResultsError
 from workbench.print_tables import Cell, Table, html, latex, markdown
 from workbench.published import read
-from workbench.study import STUDIES, study
+from workbench.study import study
+from workbench.study_tables import STUDIES
 from workbench.tables import FORMS, PREPARED, SOURCES, _layouts, paper_table, save_table, table_names
 from workbench.write_tables import tables
 

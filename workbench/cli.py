@@ -9,14 +9,22 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import click
 
-from workbench.cli_options import chosen_engines, databases_option, print_records, print_table, read_benchmark_or_warn
+from workbench.cli_options import (
+    chosen_engines,
+    databases_option,
+    json_option,
+    model_of,
+    print_records,
+    print_table,
+    read_benchmark_or_warn,
+)
 from workbench.cli_plan import plan
-from workbench.errors import ConfigError, NotBuiltError, ResultsError, WorkbenchError
+from workbench.cli_study import figures, study, tables
+from workbench.errors import ConfigError, NotBuiltError, WorkbenchError
 
 
 class _Group(click.Group):
@@ -69,7 +77,6 @@ trust_option = click.option(
     callback=lambda ctx, option, value: os.environ.update({TRUST_VARIABLE: "1"}) if value else None,
     expose_value=False,
 )
-json_option = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 
 
 @main.command()
@@ -205,7 +212,7 @@ def generate(
     """
     from workbench.generate import generate as generate_
 
-    model = _model(name, base_url, settings, "--model", targets=[target])
+    model = model_of(name, base_url, settings, "--model", targets=[target])
     done = generate_(
         run, read_benchmark_or_warn(benchmark), [model], chosen_engines(engines) or ["sqlite"], limit=limit, seed=seed
     )
@@ -257,139 +264,6 @@ def score(
         sys.exit(1)
 
 
-def _results_options(command: Callable) -> Callable:
-    for option in (
-        click.option("--run", "run", metavar="RUN", help="A name under results/, or a path."),
-        click.option("--published", is_flag=True, help="The papers' printed figures."),
-    ):
-        command = option(command)
-    return command
-
-
-@main.command()
-@click.argument("name")
-@_results_options
-@click.option(
-    "--benchmark", "benchmarks", metavar="PATH", multiple=True, help="For classifier: texts besides the bundled."
-)
-@click.option("--half", type=click.Choice(["tune", "held"]), help="For classifier: only this half of the hand labels.")
-@click.option("--judge", metavar="MODEL", help="For errors: have this model name the category of each error first.")
-@click.option("--base-url", metavar="URL", help="The judge's endpoint, as for generate.")
-@click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any other key of the judge, as for generate."
-)
-@json_option
-def study(
-    name: str,
-    run: str | None,
-    published: bool,
-    benchmarks: tuple[str, ...],
-    half: str | None,
-    judge: str | None,
-    base_url: str | None,
-    settings: tuple[str, ...],
-    is_json: bool,
-) -> None:
-    """Print a study table, or all of them, and store it with the run; `classifier` is of hand labels and takes no run.
-
-    With --judge, `errors` asks a model first, one request an error at temperature 0, and prints its agreement with the rules.
-    """
-    from workbench.study import LABEL_STUDIES, TOGETHER, studies
-    from workbench.study import study as study_
-
-    if name in LABEL_STUDIES and not run and not published:
-        from workbench.classifier_study import classifier
-
-        for table in classifier(benchmarks, half).values():
-            print_table(table, is_json)
-        return
-    if benchmarks or half:
-        raise ConfigError("--benchmark and --half belong to hand labels", hint=f"for: {', '.join(LABEL_STUDIES)}")
-    if (judge or base_url or settings) and (name != "errors" or published or not (judge and run)):
-        raise ConfigError(
-            "a judge is asked about a run's errors", hint="study errors --run RUN --judge MODEL --base-url URL"
-        )
-    if judge:
-        is_whole = _ask_judge(run, judge, base_url, settings)
-        print_table(study_("errors", run), is_json)
-        print_table(study_("error_agreement", run), is_json)
-        if not is_whole:
-            sys.exit(1)
-        return
-    if name != "all" and name not in TOGETHER:
-        print_table(study_(name, run, is_published=published), is_json)
-        return
-    found = list(studies(run, TOGETHER.get(name), is_published=published))
-    if not found:
-        study_(name, run, is_published=published)  # says why there is none
-    if name in TOGETHER and all(isinstance(table, str) for _, table in found):
-        raise ResultsError(found[0][1])
-    for each, table in found:
-        if isinstance(table, str):
-            click.echo(f"{each}: {table}", err=True)
-        else:
-            print_table(table, is_json)
-    if all(isinstance(table, str) for _, table in found):
-        sys.exit(2)
-
-
-def _ask_judge(run: str, name: str, base_url: str | None, settings: tuple[str, ...]) -> bool:
-    """Whether every error has an answer now."""
-    from workbench.judge_errors import judge_errors
-    from workbench.results import Run
-    from workbench.study import headline
-
-    opened = Run.open(run)
-    done = judge_errors(opened, _model(name, base_url, settings, "--judge"), headline(opened))
-    click.echo(done, err=True)
-    return not done.failed
-
-
-def _model(name: str, base_url: str | None, settings: tuple[str, ...], where: str, **about: object):
-    """A model as a configuration would describe it."""
-    from workbench.config import ModelConfig, checked, with_settings
-
-    about |= {"name": name, "provider": "openai" if base_url else "simulated"}
-    about |= {"base_url": base_url} if base_url else {}
-    return checked(ModelConfig, with_settings(about, settings), where)
-
-
-@main.command()
-@click.argument("name")
-@_results_options
-def figures(name: str, run: str | None, published: bool) -> None:
-    """Draw a figure, or all of them: pdf, png and the numbers as csv."""
-    from workbench.study import all_figures
-    from workbench.study import figures as figures_
-
-    if name != "all":
-        found = [(name, figures_(name, run, is_published=published))]
-    else:
-        found = list(all_figures(run, is_published=published))
-    _say_files(found)
-
-
-@main.command()
-@click.argument("name")
-@_results_options
-def tables(name: str, run: str | None, published: bool) -> None:
-    """Write a study table, or all of them, for a paper: LaTeX, Markdown and HTML."""
-    from workbench.write_tables import tables as tables_
-
-    _say_files(list(tables_(name, run, is_published=published)))
-
-
-def _say_files(found: list[tuple[str, list[Path] | str]]) -> None:
-    """The files that were made, and why others were not; exit code 2 where there is none."""
-    for name, made in found:
-        if isinstance(made, str):
-            click.echo(f"{name}: {made}", err=True)
-        else:
-            click.echo("\n".join(map(str, made)))
-    if all(isinstance(made, str) for _, made in found):
-        sys.exit(2)
-
-
 @main.command("run")
 @click.argument("config", type=click.Path(path_type=Path))
 @trust_option
@@ -415,7 +289,8 @@ def _not_built(name: str, help_text: str) -> None:
         raise NotBuiltError(f"`workbench {name}` is not built yet", hint="see README for what is")
 
 
-main.add_command(plan)
+for command in (plan, study, figures, tables):
+    main.add_command(command)
 _not_built("inspect", "Look at single questions of a run.")
 _not_built("train", "Fine-tune a model.")
 

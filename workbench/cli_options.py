@@ -8,6 +8,7 @@ import click
 
 from workbench.errors import ConfigError
 
+json_option = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 databases_option = click.option("--databases", metavar="PATH", help="Where the SQLite databases lie, if elsewhere.")
 
 
@@ -76,3 +77,12 @@ def read_benchmark_or_warn(path: str, databases: str | None = None):
     for problem in benchmark.problems:
         click.echo(f"workbench: warning: {problem.where}: {problem.what}", err=True)
     return benchmark
+
+
+def model_of(name: str, base_url: str | None, settings: tuple[str, ...], where: str, **about: object):
+    """A model as a configuration would describe it."""
+    from workbench.config import ModelConfig, checked, with_settings
+
+    about |= {"name": name, "provider": "openai" if base_url else "simulated"}
+    about |= {"base_url": base_url} if base_url else {}
+    return checked(ModelConfig, with_settings(about, settings), where)

@@ -41,6 +41,13 @@ def on_a_line(portability: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([used.filter(pl.col("mode") != "as-written"), as_written])
 
 
+def published_crossover() -> pl.DataFrame:
+    """The crossings of the plans paper's table 2."""
+    from workbench import published
+
+    return crossover(published.portability())
+
+
 def _row(models: pl.DataFrame) -> dict:
     lines = {target: models.filter(target=target) for target in ("sql", "plan")}
     row = {f"{target}_models": part.height for target, part in lines.items()}

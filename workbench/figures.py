@@ -20,7 +20,7 @@ from workbench.house import HouseFigure
 
 
 class Drawing(NamedTuple):
-    tables: tuple[str, ...]  # studies of study.STUDIES; one file is drawn per benchmark of the first
+    tables: tuple[str, ...]  # studies of study_tables.STUDIES; one file is drawn per benchmark of the first
     draw: Callable[..., HouseFigure]
     paper: str  # where the papers draw it
 

@@ -4,9 +4,7 @@ Reads only what is stored, never a model or a database.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,210 +13,10 @@ import polars as pl
 from workbench import paths
 from workbench.errors import ConfigError, ResultsError
 from workbench.results import Run
+from workbench.study_tables import LABEL_STUDIES, STUDIES, headline, scores
 
 if TYPE_CHECKING:
     from workbench.house import HouseFigure
-
-
-@dataclass(frozen=True)
-class Study:
-    """table: the name of results.TABLES that a run's is stored under. of_run: raises ResultsError where a run holds nothing
-    to study. of_published: the same of the papers' figures, where they print it."""
-
-    table: str
-    of_run: Callable[[Run], pl.DataFrame]
-    of_published: Callable[[], pl.DataFrame] | None = None
-
-
-def _portability(run: Run) -> pl.DataFrame:
-    from workbench.portability import portability
-
-    return portability(_scores(run), headline(run))
-
-
-def headline(run: Run) -> str:
-    """The metric that the run's configuration names first."""
-    from workbench.portability import HEADLINE
-
-    return (run.header.get("config") or {}).get("metrics", [HEADLINE])[0]
-
-
-def _published_portability() -> pl.DataFrame:
-    from workbench.published import portability
-
-    return portability()
-
-
-def _crossover(run: Run) -> pl.DataFrame:
-    from workbench.crossover import crossover
-
-    return crossover(_portability(run))
-
-
-def _published_crossover() -> pl.DataFrame:
-    from workbench.crossover import crossover
-
-    return crossover(_published_portability())
-
-
-def _roundtrip(run: Run) -> pl.DataFrame:
-    from workbench.plan_roundtrip import fidelity
-
-    return fidelity(_round_trips(run))
-
-
-def _round_trips(run: Run) -> pl.DataFrame:
-    rows = run.table("roundtrip")
-    if rows.is_empty():
-        raise ResultsError("has no round trips", where=run.path, hint="workbench plan roundtrip PATH --run RUN first")
-    return rows
-
-
-def _errors(run: Run) -> pl.DataFrame:
-    from workbench.error_tables import error_counts
-
-    return error_counts(_scores(run), headline(run))
-
-
-def _error_agreement(run: Run) -> pl.DataFrame:
-    from workbench.error_agreement import sources
-    from workbench.judge_errors import wrong_pairs
-
-    return sources(wrong_pairs(run, headline(run)), run.table("error_judgements"))
-
-
-def _failures(run: Run) -> pl.DataFrame:
-    from workbench.error_tables import failure_kinds
-
-    return failure_kinds(_scores(run), headline(run))
-
-
-def _features(run: Run) -> pl.DataFrame:
-    from workbench.question_features import feature_table, stored_features
-
-    return feature_table(stored_features(run))
-
-
-def _meta(table: str) -> Callable[[Run], pl.DataFrame]:
-    def of_run(run: Run) -> pl.DataFrame:
-        files = [
-            file for name in ("scores", "question_features") for file in sorted((run.path / name).glob("*.parquet"))
-        ]
-        return _meta_tables(run.path, tuple((file, file.stat().st_mtime_ns) for file in files))[table]
-
-    return of_run
-
-
-@lru_cache(maxsize=2)
-def _meta_tables(path: Path, stamps: tuple) -> dict[str, pl.DataFrame]:
-    """The three tables of the meta-analysis, made once for scores and features as they are."""
-    from workbench.meta_analysis import meta_analysis
-    from workbench.question_features import stored_features
-
-    run = Run.open(path)
-    return meta_analysis(_scores(run), stored_features(run), headline(run))
-
-
-def _structure(run: Run) -> pl.DataFrame:
-    from workbench.difficulty import structure
-
-    return structure(_scores(run))
-
-
-def _efficiency(run: Run) -> pl.DataFrame:
-    from workbench.difficulty import efficiency
-
-    return efficiency(_scores(run))
-
-
-def _ablation(run: Run) -> pl.DataFrame:
-    from workbench.ablation import ablation
-
-    baseline = (run.header.get("config") or {}).get("baseline")
-    return ablation(_structure(run), run.table("generations"), baseline)
-
-
-def _paired(run: Run) -> pl.DataFrame:
-    from workbench.paired import paired
-
-    return paired(_scores(run), headline(run))
-
-
-def _tokens(run: Run) -> pl.DataFrame:
-    from workbench.token_study import tokens
-
-    return tokens(run)
-
-
-def _published_tokens() -> pl.DataFrame:
-    from workbench.token_study import published_tokens
-
-    return published_tokens()
-
-
-def _agreement(run: Run) -> pl.DataFrame:
-    from workbench.agreement import agreement
-
-    return agreement(_scores(run))
-
-
-def _sides(run: Run) -> pl.DataFrame:
-    from workbench.agreement import sides
-
-    return sides(run)
-
-
-def _published_sides() -> pl.DataFrame:
-    from workbench.agreement import published_sides
-
-    return published_sides()
-
-
-def _annotators(run: Run) -> pl.DataFrame:
-    from workbench.agreement import annotators
-
-    return annotators(run)
-
-
-def _metric_gap(run: Run) -> pl.DataFrame:
-    from workbench.agreement import metric_gap
-
-    return metric_gap(_round_trips(run))
-
-
-def _published_gap() -> pl.DataFrame:
-    from workbench.agreement import published_gap
-
-    return published_gap()
-
-
-STUDIES = {
-    "portability": Study("portability", _portability, _published_portability),
-    "crossover": Study("crossover", _crossover, _published_crossover),
-    "roundtrip": Study("fidelity", _roundtrip),
-    "errors": Study("error_counts", _errors),
-    "error_agreement": Study("error_agreement", _error_agreement),
-    "failures": Study("failure_kinds", _failures),
-    "features": Study("features", _features),
-    "coefficients": Study("coefficients", _meta("coefficients")),
-    "meta_checks": Study("meta_checks", _meta("meta_checks")),
-    "meta": Study("pooled", _meta("pooled")),
-    "structure": Study("structure", _structure),
-    "efficiency": Study("efficiency", _efficiency),
-    "ablation": Study("ablation", _ablation),
-    "paired": Study("paired", _paired),
-    "tokens": Study("tokens", _tokens, _published_tokens),
-    "agreement": Study("agreement", _agreement),
-    "sides": Study("sides", _sides, _published_sides),
-    "annotators": Study("annotators", _annotators),
-    "metric_gap": Study("metric_gap", _metric_gap, _published_gap),
-}
-# printed under one name, as far as a run has what they need
-TOGETHER = {
-    "agreement": ("agreement", "sides", "annotators", "metric_gap"),
-    "meta": ("coefficients", "meta_checks", "meta"),
-}
-LABEL_STUDIES = ("classifier",)  # of hand labels and benchmarks, not of a run: `classifier_study`
 
 
 def study(name: str, run: Run | str | Path | None = None, *, is_published: bool = False) -> pl.DataFrame:
@@ -309,19 +107,12 @@ def all_figures(
             yield name, _save(drawn, run)
 
 
-def _scores(run: Run) -> pl.DataFrame:
-    scores = run.table("scores")
-    if scores.is_empty():
-        raise ResultsError("has no scores yet", where=run.path, hint="workbench score first")
-    return scores
-
-
 def _published(name: str) -> pl.DataFrame:
     """In the shape of our own study where there is one, else as printed."""
     from workbench.published import read
 
-    own = STUDIES[name].of_published if name in STUDIES else None
-    return own() if own else read(name)
+    own = STUDIES.get(name)
+    return own.of_published() if own and own.printed else read(name)
 
 
 def _known(name: str, run: object, is_published: bool) -> None:
@@ -348,7 +139,7 @@ def available(is_published: bool) -> list[str]:
         return list(STUDIES)
     from workbench.published import PRINTED
 
-    own = [name for name, each in STUDIES.items() if each.of_published]
+    own = [name for name, each in STUDIES.items() if each.printed]
     return own + [name for name in PRINTED if name not in own]
 
 
@@ -357,18 +148,18 @@ def accuracy(run: Run | str | Path) -> pl.DataFrame:
     from workbench.portability import accuracy_by_engine
 
     run = Run.open(run)
-    scores = _scores(run)
+    judged = scores(run)
     percent = [(100 * pl.col(name)).round(1).alias(name) for name in ("accuracy", "low", "high")]
     keys = ["model", "target", "engine"]
     failures = (
-        scores.filter(pl.col("outcome").is_in(["prediction_failed", "gold_failed", "gold_timeout"]))
+        judged.filter(pl.col("outcome").is_in(["prediction_failed", "gold_failed", "gold_timeout"]))
         .group_by(*keys, what=pl.coalesce("predicted_status", pl.lit("no query")).replace("ok", "gold failed"))
         .len()
         .sort("len", "what", descending=[True, False])
         .group_by(keys, maintain_order=True)
         .agg(failures=pl.format("{} {}", "len", "what").str.join(", "))
     )
-    table = accuracy_by_engine(scores, headline(run)).join(failures, on=keys, how="left", maintain_order="left")
+    table = accuracy_by_engine(judged, headline(run)).join(failures, on=keys, how="left", maintain_order="left")
     return table.select(
         *keys[:2], "mode", "engine", "metric", "n", "correct", *percent, "not_judged", "empty_gold", "failures"
     )
