@@ -17,8 +17,9 @@ from processes import all_end
 from workbench import faults
 from workbench.backends import BACKENDS, get_backend
 from workbench.config import read_config
+from workbench.figures import FIGURES
 from workbench.results import TABLES, Run
-from workbench.run_notebooks import notebooks_of
+from workbench.run_notebooks import NOTEBOOKS, notebooks_of
 
 CONFIG = """
 run: {run}
@@ -123,6 +124,19 @@ def test_executed_notebooks_are_kept_without_errors(whole):
         assert all(cell.execution_count for cell in cells)
         streams = [out.get("text", "") for cell in cells for out in cell.outputs if out.get("name") == "stderr"]
         assert not streams, streams
+
+
+@pytest.mark.slow
+def test_every_notebook_runs_where_all_figures_are_asked_for(tmp_path):
+    figures = [name for name in FIGURES if name != "fine_tuning"]  # no simulated model is fine-tuned
+    config = CONFIG.format(run="r", engines=["sqlite", "duckdb"]) + f"figures: {figures}\n"
+    (tmp_path / "c.yaml").write_text(config.replace("provider: simulated", "provider: simulated, targets: [sql, plan]"))
+    env = os.environ | {"WORKBENCH_ROOT": str(tmp_path), "WORKBENCH_CACHE": str(tmp_path / "cache")}
+    command = [sys.executable, "-m", "workbench.cli", "run", str(tmp_path / "c.yaml")]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.stem for path in (tmp_path / "results" / "r" / "notebooks").iterdir()) == list(NOTEBOOKS)
+    assert {f"{name}_bundled.png" for name in figures} <= {Path(line).name for line in done.stdout.splitlines()}
 
 
 @pytest.mark.parametrize("point", faults.POINTS)
