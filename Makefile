@@ -57,7 +57,7 @@ lock: $(READY) ## requirements.lock again, after a change of pyproject.toml (ARG
 		--universal --python-version 3.11 --fork-strategy fewest --generate-hashes --no-emit-index-url \
 		--no-annotate --custom-compile-command "make lock" --quiet $(ARGS)
 
-speed: $(READY) $(MYSQL) ## how long plans, verdicts, bootstraps and migrations take, beside sqlglot, pandas, scikit-learn, the bare routes and dlt (ARGS=--rounds 5, ...)
+speed: $(READY) $(MYSQL) ## how long plans, verdicts, scoring, bootstraps and migrations take, beside sqlglot, pandas, sqlite3, scikit-learn, the bare routes and dlt (ARGS=--rounds 5, ...)
 	@if ! cmp -s speed/requirements.txt .cache/speed/requirements.txt; then
 		rm -rf .cache/speed/packages
 		if UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$${PIP_INDEX_URL:-}}" .venv/bin/python -m uv --quiet pip install \
@@ -70,6 +70,7 @@ speed: $(READY) $(MYSQL) ## how long plans, verdicts, bootstraps and migrations 
 	fi
 	.venv/bin/python speed/compiler.py
 	.venv/bin/python speed/compare.py
+	.venv/bin/python speed/score.py
 	.venv/bin/python speed/generation.py
 	.venv/bin/python speed/meta.py
 	.venv/bin/python speed/migration.py $(ARGS)
