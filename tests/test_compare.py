@@ -155,3 +155,32 @@ def test_ties_are_of_neighbours():
     assert tie_groups([(1, "a"), (1, "a"), (1.0, "a"), (1, "b"), (1, "a")]).tolist() == [0, 0, 0, 1, 2]
     assert tie_groups([(0.3,), (0.1 + 0.2,), (None,), (None,), (0,)]).tolist() == [0, 0, 1, 1, 2]
     assert tie_groups([]).tolist() == []
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [[(1, "a"), (2, None)], [(0.1, 0.1), (0.1, 0.1)], [(float("nan"), 1)], [(1, b"x"), ("1", 2.5)]],
+    ids=["plain", "repeated columns and rows", "not a number", "mixed"],
+)
+@pytest.mark.parametrize(("is_ordered", "is_fixed"), [(False, False), (True, False), (True, True)])
+def test_a_result_that_is_gold_to_the_letter_is_judged_as_its_rows_are(rows, is_ordered, is_fixed):
+    ours, theirs = ResultTable.from_rows(("x", "y"), rows), ResultTable.from_rows(("a", "b"), list(rows))
+    found = wb.compare(ours, theirs, is_ordered, is_fixed)
+    assert found.equal
+    assert found == wb.compare(rows, rows, is_ordered, is_fixed)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ([(1,)], [(1,)], True),
+        ([(1,)], [(1.0,)], False),
+        ([(1,)], [(True,)], False),
+        ([("1",)], [("1",), ("1",)], False),
+        ([], [], False),
+        ([("i1",)], [("1",), (1,)], False),
+        ([(1,), ("1",)], [("i1",), ("s1",)], False),
+    ],
+)
+def test_the_same_is_held_by_tables_of_equal_types_and_values(one, other, is_same):
+    assert ResultTable.from_rows(("x",), one).holds_the_same(ResultTable.from_rows(("y",), other)) is is_same

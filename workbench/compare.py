@@ -58,6 +58,9 @@ def compare(
     same at its start, where its OFFSET does. tolerate_duplicates: rows need not be as often as gold's, for queries of
     which one drops duplicates; not where the row count is fixed. ResultsError for keys or rows that do not fit gold.
     """
+    if isinstance(predicted, ResultTable) and isinstance(gold, ResultTable) and predicted.holds_the_same(gold):
+        reason = f"equal: the same rows{' in the same order' if is_ordered else ''}"
+        return Verdict(True, reason, tuple(range(gold.width)), strict=True, paper=True)
     ours, theirs = Table(predicted), Table(gold)
     if not ours.height or not theirs.height:
         return _with_an_empty_one(ours, theirs)

@@ -64,6 +64,16 @@ class ResultTable:
             return [()] * self.height
         return list(zip(*map(_from_arrow, self.arrow.columns, self.arrow.schema), strict=True))
 
+    def holds_the_same(self, other: "ResultTable") -> bool:
+        """Whether there are rows, and the other has the same ones, value by value, under whatever names. A NaN is never."""
+        ours, theirs = ([(field.type, field.metadata) for field in table.arrow.schema] for table in (self, other))
+        return (
+            0 < self.height == other.height
+            and ours == theirs
+            and self.width > 0
+            and all(one.equals(another) for one, another in zip(self.arrow.columns, other.arrow.columns, strict=True))
+        )
+
     def column_values(self) -> list:
         """Per column its values: of a long one whose values are of one kind a polars series, else a list."""
         import polars as pl
