@@ -30,6 +30,7 @@ from workbench.faults_in_order import (
     needless_limit,
     ordering,
     ties,
+    ungrouped,
 )
 from workbench.faults_in_outputs import computed_output, counted_columns, counted_table, shown_columns
 from workbench.faults_in_tables import (
@@ -53,6 +54,7 @@ RULES = (
     letter_case,
     having_as_where,
     extremes_by_group,
+    ungrouped,
     extreme_value_for_row,
     moved_condition,
     counted_table,

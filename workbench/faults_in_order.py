@@ -34,6 +34,19 @@ def extremes_by_group(pair: Pair) -> Iterator[Finding]:
         yield Finding(AGGREGATION, "clause", evidence)
 
 
+def ungrouped(pair: Pair) -> Iterator[Finding]:
+    """A function of the same rows, once over all of them where gold gives it for each group."""
+    gold, predicted = pair.gold, pair.predicted
+    is_flat = not (predicted.groups or predicted.derived or gold.derived or pair.missing or pair.needless)
+    functions = [
+        {name.split()[0] for value in query.outputs for name in value.aggregates} for query in (gold, predicted)
+    ]
+    is_one_row = bool(predicted.outputs) and all(value.aggregates for value in predicted.outputs)
+    if gold.groups and is_flat and is_one_row and functions[1] <= functions[0]:
+        evidence = f"gold groups by {listed(gold.groups)}, the prediction takes all rows at once"
+        yield Finding(AGGREGATION, "clause", evidence)
+
+
 def extreme_value_for_row(pair: Pair) -> Iterator[Finding]:
     """A minimum or maximum of what is shown, where gold shows the row that comes first by its order."""
     if pair.gold.order and pair.gold.limit and not (pair.predicted.order or pair.predicted.limit):
