@@ -9,6 +9,7 @@ from workbench.query_pair import (
     AGGREGATION,
     FILTERING,
     LINKING,
+    ORDERING,
     Finding,
     Pair,
     column_fault,
@@ -182,7 +183,7 @@ def compared_conditions(one: Condition, other: Condition, pair: Pair) -> Iterato
     elif _is_id_for_name(one, other, pair):
         yield Finding(FILTERING, "value", evidence)
     elif one.subject.columns != other.subject.columns:
-        yield Finding(LINKING, column_fault(one.subject, other.subject), evidence)
+        yield Finding(LINKING, column_fault(one.subject, other.subject, pair), evidence)
     elif one.subject.text != other.subject.text:
         yield Finding(FILTERING, "function", evidence)
     elif one.op != other.op and _likeness_of_values(one, other):
@@ -194,6 +195,10 @@ def compared_conditions(one: Condition, other: Condition, pair: Pair) -> Iterato
 
 def _subqueries(one: Condition, other: Condition, pair: Pair, evidence: str) -> Iterator[Finding]:
     inner = Pair(one.query, other.query, pair.schema)
+    ranked = [_ranked_by(each) for each in (one, other)]
+    if all(ranked) and ranked[0] != ranked[1]:
+        yield Finding(LINKING, "attribute", evidence)
+        return
     if one.op != other.op and one.query.signature == other.query.signature:
         yield Finding(FILTERING, "operator", evidence)
         return
@@ -207,8 +212,18 @@ def _subqueries(one: Condition, other: Condition, pair: Pair, evidence: str) -> 
     forms = [(bool(each.query.limit), bool(each.query.groups)) for each in (one, other)]
     if found and forms[0] == forms[1]:
         yield Finding(FILTERING, found[0].error_type, f"in the subquery {found[0].evidence}")
+    elif all(ranked) and not found:
+        yield Finding(ORDERING, "clause" if one.query.limit and other.query.limit else "subquery", evidence)
     else:
         yield Finding(FILTERING, "subquery", evidence)
+
+
+def _ranked_by(one: Condition) -> frozenset[str]:
+    """The columns by which a test keeps the rows at an extreme; none where it keeps others."""
+    if not is_extreme_filter(one):
+        return frozenset()
+    keys = [value for value, _ in one.query.order] if one.query.limit else one.query.outputs
+    return frozenset().union(*(value.columns for value in keys))
 
 
 def connectives(pair: Pair) -> Iterator[Finding]:

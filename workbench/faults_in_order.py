@@ -140,6 +140,9 @@ def ordering(pair: Pair) -> Iterator[Finding]:
     evidence = f"gold orders by {order_text(gold)}, the prediction by {order_text(predicted)}"
     texts = [{text for text, _ in order} for order in orders]
     counts = [sorted({name for value, _ in query.order for name in value.aggregates}) for query in (gold, predicted)]
+    if is_same_bound and all(counts) and counts[0] != counts[1]:
+        yield Finding(AGGREGATION, "function", evidence)
+        return
     if counts[0] == counts[1] == ["count"] and is_same_bound and {d for _, d in orders[0]} == {d for _, d in orders[1]}:
         return
     if is_same_bound and all(orders) and not texts[0] & texts[1]:

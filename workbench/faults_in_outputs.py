@@ -66,7 +66,7 @@ def shown_columns(pair: Pair) -> Iterator[Finding]:
         is_other_function = value.aggregates != other.aggregates and value.aggregates and other.aggregates
         if value.columns != other.columns and not is_count and not is_other_function:
             evidence = f"gold shows {value.text}, the prediction {other.text}"
-            yield Finding(LINKING, column_fault(value, other), evidence)
+            yield Finding(LINKING, column_fault(value, other, pair), evidence)
     for value in pair.outputs_missing[len(matched) :]:
         yield Finding(LINKING, "attribute", f"gold shows {value.text} too, the prediction does not")
 

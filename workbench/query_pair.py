@@ -149,7 +149,6 @@ def is_top_value(value: Value, query: Query, other: Value, other_query: Query) -
     return False
 
 
-def column_fault(one: Value, other: Value) -> str:
-    """The type of a wrong column: table where it has the same name in another table, else attribute."""
-    names = [{column.rpartition(".")[2] for column in value.columns} for value in (one, other)]
-    return "table" if names[0] == names[1] else "attribute"
+def column_fault(one: Value, other: Value, pair: Pair) -> str:
+    """The type of a wrong column: table where the prediction does not read gold's table, else attribute."""
+    return "table" if {owner(column) for column in one.columns} & set(pair.tables_missing) else "attribute"
