@@ -32,7 +32,7 @@ from workbench.faults_in_order import (
     ties,
     ungrouped,
 )
-from workbench.faults_in_outputs import computed_output, counted_columns, counted_table, shown_columns
+from workbench.faults_in_outputs import computed_output, counted_columns, counted_table, fewer_columns, shown_columns
 from workbench.faults_in_tables import (
     bridge_table,
     foreign_join,
@@ -72,6 +72,7 @@ RULES = (
     needless_limit,
     shown_columns,
     extreme_form,
+    fewer_columns,
     grouping,
     ordering,
     foreign_join,

@@ -59,15 +59,18 @@ def _without_cast(value: Value) -> list[str]:
 
 
 def shown_columns(pair: Pair) -> Iterator[Finding]:
-    """Other columns than gold's, or fewer."""
-    matched = list(zip(*matched_outputs(pair), strict=False))
-    for value, other in matched:
+    """Other columns than gold's."""
+    for value, other in zip(*matched_outputs(pair), strict=False):
         is_count = value.aggregates == other.aggregates == ("count",)
         is_other_function = value.aggregates != other.aggregates and value.aggregates and other.aggregates
         if value.columns != other.columns and not is_count and not is_other_function:
             evidence = f"gold shows {value.text}, the prediction {other.text}"
             yield Finding(LINKING, column_fault(value, other, pair), evidence)
-    for value in pair.outputs_missing[len(matched) :]:
+
+
+def fewer_columns(pair: Pair) -> Iterator[Finding]:
+    """Columns of gold's that the prediction leaves out."""
+    for value in pair.outputs_missing[len(pair.outputs_needless) :]:
         yield Finding(LINKING, "attribute", f"gold shows {value.text} too, the prediction does not")
 
 
