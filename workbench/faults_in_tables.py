@@ -40,10 +40,11 @@ def bridge_table(pair: Pair) -> Iterator[Finding]:
 
 def set_operations(pair: Pair) -> Iterator[Finding]:
     """UNION for INTERSECT and the like; a set difference for a test, or the reverse."""
-    gold, predicted = (Counter(query.kinds) for query in (pair.gold, pair.predicted))
+    kinds = [[kind for part in (query, *query.derived) for kind in part.kinds] for query in (pair.gold, pair.predicted)]
+    gold, predicted = map(Counter, kinds)
     if gold == predicted:
         return
-    evidence = f"gold combines by {listed(pair.gold.kinds)}, the prediction by {listed(pair.predicted.kinds)}"
+    evidence = f"gold combines by {listed(kinds[0])}, the prediction by {listed(kinds[1])}"
     if gold and predicted:
         yield Finding(FILTERING, "operator", evidence)
     elif "except" in gold + predicted:

@@ -51,7 +51,7 @@ class Pair:
 
 def _pool(query: Query) -> list[Condition]:
     """A query's tests, with those of the subqueries that its outputs compute with."""
-    return [*query.conditions, *(one for part in query.nested for one in _pool(part))]
+    return [*query.conditions, *(one for part in (*query.nested, *query.derived) for one in _pool(part))]
 
 
 def _unmatched(gold: list[Condition], predicted: list[Condition]) -> tuple[list[Condition], list[Condition]]:
