@@ -55,14 +55,23 @@ def _pool(query: Query) -> list[Condition]:
 
 
 def _unmatched(gold: list[Condition], predicted: list[Condition]) -> tuple[list[Condition], list[Condition]]:
-    """Conditions that only one side has; how often one stands in a query does not matter."""
+    """Conditions that only one side has; how often one stands in a query does not matter, nor LIKE for gold's = where it
+    finds the same text."""
+    texts = [{_compared_text(one) for one in side if one.op == op} for side, op in ((gold, "="), (predicted, "like"))]
+    alike = (texts[0] & texts[1]) - {None}
     keys = [{one.key for one in side} for side in (gold, predicted)]
-    only = (
-        {one.key: one for one in side if one.key not in other}
-        for side, other in ((gold, keys[1]), (predicted, keys[0]))
+    sides = ((gold, keys[1], "="), (predicted, keys[0], "like"))
+    first, second = (
+        {one.key: one for one in side if one.key not in other and not (one.op == op and _compared_text(one) in alike)}
+        for side, other, op in sides
     )
-    first, second = only
     return list(first.values()), list(second.values())
+
+
+def _compared_text(one: Condition) -> tuple[str, str] | None:
+    """What a column is compared with, letter case aside; None where it is no text or a pattern."""
+    is_word = one.kind == "constant" and one.value.startswith("'") and not set("%_") & set(one.value)
+    return (one.subject.text, one.value.lower()) if is_word else None
 
 
 def _without(gold: list[Value], predicted: list[Value]) -> tuple[list[Value], list[Value]]:

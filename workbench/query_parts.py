@@ -43,6 +43,7 @@ class Condition:
     @property
     def key(self) -> tuple:
         value = self.query.signature if self.query is not None else self.value
+        value = value.lower() if self.op.endswith("like") else value
         return (self.subject.text, self.op, plain(value) if self.subject.is_column else value)
 
     @property
