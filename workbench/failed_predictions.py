@@ -78,6 +78,10 @@ def unknown_name(query: Query, schema: Schema) -> Finding | None:
     """The first name in a query that the schema lacks: a table; a column of a table that is not read; else a column."""
     tables = {table.name.lower(): table for table in schema.tables}
     names = [name for part in query.walk() for name in part.unknown]
+    if "dual" in names:
+        return Finding(
+            SYNTAX, "table", "the prediction reads dual, a table that other engines have where none is needed"
+        )
     read = {name for part in query.walk() for name in part.tables}
     for name in names:
         if name in read:

@@ -60,7 +60,7 @@ def missing_table(pair: Pair) -> Iterator[Finding]:
     for name in pair.tables_missing:
         if any(owner(column) == name for value in pair.outputs_missing for column in value.columns):
             shown = [value.text for value in pair.outputs_missing if any(owner(c) == name for c in value.columns)]
-            is_key_for_name = keys_to(name, pair) & {
+            is_key_for_name = keys_to(name, pair.as_written) & {
                 column for value in pair.predicted.outputs for column in value.columns
             }
             kind = "attribute" if is_key_for_name or len(pair.predicted.outputs) < len(pair.gold.outputs) else "table"
@@ -74,7 +74,7 @@ def _is_lookup(name: str, pair: Pair) -> bool:
     tables = {one.name.lower(): one for one in pair.schema.tables}
     if name not in tables or is_read(name, pair.as_written):
         return False
-    keys = {column.rpartition(".")[2] for column in keys_to(name, pair) if owner(column) == name}
+    keys = {column.rpartition(".")[2] for column in keys_to(name, pair.as_written) if owner(column) == name}
     return bool(tables[name].primary_key) and keys >= {one.lower() for one in tables[name].primary_key}
 
 
@@ -114,9 +114,9 @@ def repeated_table(pair: Pair) -> Iterator[Finding]:
     sides = [Counter(query.tables) for query in (pair.gold, pair.predicted)]
     for name in sorted(sides[0]):
         if not pair.gold.kinds and 0 < sides[1][name] < sides[0][name]:
-            yield Finding(
-                FILTERING, "table", f"gold reads {name} {sides[0][name]} times, the prediction {sides[1][name]}"
-            )
+            is_shown = sum(name in map(owner, value.columns) for value in pair.gold.outputs) > 1
+            evidence = f"gold reads {name} {sides[0][name]} times, the prediction {sides[1][name]}"
+            yield Finding(LINKING if is_shown else FILTERING, "table", evidence)
 
 
 def needless_table(pair: Pair) -> Iterator[Finding]:

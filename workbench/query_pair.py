@@ -128,11 +128,9 @@ def is_read(table: str, query: Query) -> bool:
     return False
 
 
-def keys_to(table: str, pair: Pair) -> set[str]:
-    """Columns that gold joins a table by."""
-    return {
-        column for part in pair.as_written.walk() for join in part.joins if table in map(owner, join) for column in join
-    }
+def keys_to(table: str, query: Query) -> set[str]:
+    """Columns that a query, read with every column under its own name, joins a table by."""
+    return {column for part in query.walk() for join in part.joins if table in map(owner, join) for column in join}
 
 
 def matched_outputs(pair: Pair) -> tuple[list[Value], list[Value]]:
