@@ -32,7 +32,14 @@ from workbench.faults_in_order import (
     ties,
     ungrouped,
 )
-from workbench.faults_in_outputs import computed_output, counted_columns, counted_table, fewer_columns, shown_columns
+from workbench.faults_in_outputs import (
+    computed_output,
+    counted_columns,
+    counted_table,
+    fewer_columns,
+    shown_columns,
+    whole_number_division,
+)
 from workbench.faults_in_tables import (
     bridge_table,
     foreign_join,
@@ -64,6 +71,7 @@ RULES = (
     level_of_sets,
     missing_subquery,
     conditions,
+    whole_number_division,
     bridge_table,
     set_operations,
     connectives,

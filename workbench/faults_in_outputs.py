@@ -42,15 +42,21 @@ def computed_output(pair: Pair) -> Iterator[Finding]:
                 yield Finding(AGGREGATION, "function", evidence)
         elif value.operators != other.operators:
             yield Finding(AGGREGATION if value.aggregates else FILTERING, "operator", evidence)
-        elif (has_same_columns and value.is_real != other.is_real and "/" in value.operators) or (
-            has_same_columns and _without_cast(value) != _without_cast(other)
-        ):
+        elif has_same_columns and _without_cast(value) != _without_cast(other):
             yield Finding(AGGREGATION, "function", evidence)
         elif has_same_columns and value.operators and value.numbers == other.numbers and value.text != other.text:
             if sorted(value.text) == sorted(other.text):  # the same parts the other way round
                 yield Finding(AGGREGATION, "operator", evidence)
         elif has_same_columns and value.numbers != other.numbers:
             yield Finding(AGGREGATION, "operator", evidence)
+
+
+def whole_number_division(pair: Pair) -> Iterator[Finding]:
+    """A ratio of whole numbers for an exact one, or the reverse."""
+    for value, other in zip(*matched_outputs(pair), strict=False):
+        if value.is_real != other.is_real and "/" in value.operators and "/" in other.operators:
+            evidence = f"gold shows {value.text}, the prediction {other.text}: only one of them divides exactly"
+            yield Finding(AGGREGATION, "function", evidence)
 
 
 def _without_cast(value: Value) -> list[str]:
