@@ -24,6 +24,7 @@ _FOREIGN = (
     ),
 )
 _NO_FUNCTION = r"no (such )?function|unknown function|function \S+ (does not exist|is not allowed|is unknown)|FUNCTION \S+ does not exist|wrong number of arguments|no function matches|not unique"  # fmt: skip
+_TAKES_A_WORD = r"\b(convert|datediff|timestampdiff)\s*\("  # a type or a unit, which SQLite takes for a column
 _REFUSED_PLANS = {
     "unknown_table": (LINKING, "table"),
     "unknown_column": (LINKING, "attribute"),
@@ -32,9 +33,9 @@ _MESSAGES = (  # of queries that parse and name only what is there
     (
         AGGREGATION,
         "clause",
-        r"misuse of aggregate|HAVING clause|GROUP BY clause is required|must appear in the GROUP BY",
+        r"misuse of (aliased )?aggregate|HAVING clause|GROUP BY clause is required|must appear in the GROUP BY",
     ),
-    (AGGREGATION, "function", r"misuse of window|nested aggregate"),
+    (AGGREGATION, "function", r"misuse of (aliased )?window|nested aggregate"),
     (LINKING, "attribute", r"ambiguous"),
     (ORDERING, "clause", r"ORDER BY (term|clause)|LIMIT"),
     (FILTERING, "subquery", r"sub-select returns|more than one row|only one column|row value misused"),
@@ -59,7 +60,8 @@ def fault(predicted_sql: str | None, schema: Schema, status: str | None, message
             return Finding(category, error_type, f"the prediction fails{said}")
     if status == "syntax_error" or (query is None and status in (None, "refused")):
         return Finding(SYNTAX, _stumbles(predicted_sql), f"the prediction does not parse{said or f': {why}'}")
-    if message and re.search(_NO_FUNCTION, message, re.IGNORECASE):
+    is_word = "no such column" in (message or "") and re.search(_TAKES_A_WORD, predicted_sql, re.IGNORECASE)
+    if is_word or re.search(_NO_FUNCTION, message or "", re.IGNORECASE):
         return Finding(SYNTAX, "function", f"the prediction calls what the engine lacks{said}")
     if query is not None and (status is None or status == "name_error"):
         found = unknown_name(query, schema)

@@ -80,7 +80,8 @@ def _denominator(query: Query) -> list[str]:
 def missing_subquery(pair: Pair) -> Iterator[Finding]:
     """NOT IN, NOT EXISTS or a comparison with a subquery that only one of the queries has."""
     gold, predicted = (
-        [one for one in side if one.query is not None and one.op != "="] for side in (pair.missing, pair.needless)
+        [one for one in side if (one.query is not None and one.op != "=") or "(select" in one.value]
+        for side in (pair.missing, pair.needless)
     )
     if bool(gold) != bool(predicted):
         who, one = ("gold", gold[0]) if gold else ("the prediction", predicted[0])
@@ -99,7 +100,13 @@ def is_negative(one: Condition) -> bool:
 
 def conditions(pair: Pair) -> Iterator[Finding]:
     """Tests that only one query has, paired by what they have in common."""
-    missing, needless = ([one for one in side if not is_extreme_filter(one)] for side in (pair.missing, pair.needless))
+    subjects = [
+        {one.subject.text for one in side if not is_extreme_filter(one)} for side in (pair.missing, pair.needless)
+    ]
+    missing, needless = (
+        [one for one in side if not is_extreme_filter(one) or (one.query and one.subject.text in others)]
+        for side, others in ((pair.missing, subjects[1]), (pair.needless, subjects[0]))
+    )
     if "except" in pair.gold.kinds + pair.predicted.kinds and any(
         is_negative(one) and one.query for one in missing + needless
     ):
@@ -137,13 +144,15 @@ def _paired(
 
 
 def _likeness(one: Condition, other: Condition, pair: Pair) -> int:
-    if one.kind == "query" != other.kind or other.kind == "query" != one.kind:
-        return 0
+    if (one.kind == "query") != (other.kind == "query"):
+        return 2 * (one.subject.is_column and one.subject.text == other.subject.text)
     same_value = _likeness_of_values(one, other)
     is_same_text = one.subject.text == other.subject.text
     same_subject = 3 if is_same_text else 2 * bool(one.subject.columns and one.subject.columns == other.subject.columns)
     if one.kind == "query":
         return 2 + same_subject + (one.op == other.op)
+    if one.place == other.place == "having":
+        return 2 + same_subject
     same_op = one.op == other.op
     if _is_id_for_name(one, other, pair):
         return 2
@@ -181,8 +190,10 @@ def compared_conditions(one: Condition, other: Condition, pair: Pair) -> Iterato
     evidence = f"gold tests {one.text}, the prediction {other.text}"
     if one.query is not None and other.query is not None:
         yield from _subqueries(one, other, pair, evidence)
+    elif one.query is not None or other.query is not None:
+        yield Finding(FILTERING, "subquery", evidence)
     elif "having" in (one.place, other.place):
-        kind = "operator" if one.op != other.op else "value" if one.subject.text == other.subject.text else "function"
+        kind = "function" if one.subject.text != other.subject.text else "operator" if one.op != other.op else "value"
         yield Finding(AGGREGATION, "clause" if one.place != other.place else kind, evidence)
     elif _is_id_for_name(one, other, pair):
         yield Finding(FILTERING, "value", evidence)

@@ -182,5 +182,6 @@ class _Reader:
             place.query.order.append((self._key(node.this, place), bool(node.args.get("desc"))))
         for part in ("limit", "offset"):
             bound = tree.args.get(part)
-            if bound is not None:
-                setattr(place.query, part, bound.expression.sql("sqlite"))
+            if bound is not None:  # FETCH FIRST of other dialects holds its number elsewhere, and may have none
+                number = bound.args.get("count") if isinstance(bound, exp.Fetch) else bound.expression
+                setattr(place.query, part, number.sql("sqlite") if number is not None else "1")

@@ -260,7 +260,7 @@ class ValueReader:
             return
         subject, value = (self.value(side, place) for side in (left, right))
         op, value = _whole(op, subject, value)
-        op, subject = _ignoring_case(op, subject, value)
+        op, subject, value = _ignoring_case(op, subject, value)
         kind = "column" if value.columns else "constant"
         op = NEGATED.get(op, op) if is_negated else op
         place.query.conditions.append(Condition(subject, op, value.text, kind, where))
@@ -288,13 +288,16 @@ def _whole(op: str, subject: Value, value: Value) -> tuple[str, Value]:
     return op + "=", Value(str(int(value.text) + step), numbers=value.numbers)
 
 
-def _ignoring_case(op: str, subject: Value, value: Value) -> tuple[str, Value]:
-    """LOWER(name) = 'ann' as name LIKE 'ann': SQLite's LIKE takes no notice of letter case."""
-    for case, changed in (("lower", value.text.lower()), ("upper", value.text.upper())):
+def _ignoring_case(op: str, subject: Value, value: Value) -> tuple[str, Value, Value]:
+    """LOWER(name) = 'ann' or LOWER('Ann') as name LIKE 'ann': SQLite's LIKE takes no notice of letter case."""
+    for name, change in (("lower", str.lower), ("upper", str.upper)):
+        text = value.text
+        if text.startswith(f"{name}('"):
+            text = change(text[len(name) + 1 : -1])
         for column in subject.columns:
-            if op == "=" and subject.text == f"{case}({column})" and value.text == changed:
-                return "like", Value(column, frozenset({column}), is_column=True)
-    return op, subject
+            if op == "=" and subject.text == f"{name}({column})" and text == change(text):
+                return "like", Value(column, frozenset({column}), is_column=True), Value(text)
+    return op, subject, value
 
 
 def _counts_by_reals(node: exp.Expr) -> bool:
