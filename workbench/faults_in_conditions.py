@@ -55,7 +55,7 @@ def having_as_where(pair: Pair) -> Iterator[Finding]:
 def moved_condition(pair: Pair) -> Iterator[Finding]:
     """A test inside a ratio's CASE for one on all its rows: another denominator. Less than a division of whole numbers."""
     ratios = [[value for value in query.outputs if "/" in value.operators] for query in (pair.gold, pair.predicted)]
-    if not all(ratios) or ratios[0][0].is_real != ratios[1][0].is_real:
+    if not all(ratios) or ratios[0][0].is_whole != ratios[1][0].is_whole:
         return
     keys = [{one.key for part in query.walk() for one in part.conditions} for query in (pair.gold, pair.predicted)]
     below = [_denominator(query) for query in (pair.gold, pair.predicted)]

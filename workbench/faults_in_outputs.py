@@ -44,8 +44,12 @@ def computed_output(pair: Pair) -> Iterator[Finding]:
             yield Finding(AGGREGATION if value.aggregates else FILTERING, "operator", evidence)
         elif has_same_columns and _without_cast(value) != _without_cast(other):
             yield Finding(AGGREGATION, "function", evidence)
-        elif has_same_columns and value.operators and value.numbers == other.numbers and value.text != other.text:
-            if sorted(value.text) == sorted(other.text):  # the same parts the other way round
+        elif (
+            has_same_columns and value.operators and value.numbers == other.numbers and value.is_whole == other.is_whole
+        ):
+            if value.text != other.text and sorted(value.text) == sorted(
+                other.text
+            ):  # the same parts the other way round
                 yield Finding(AGGREGATION, "operator", evidence)
         elif has_same_columns and value.numbers != other.numbers:
             yield Finding(AGGREGATION, "operator", evidence)
@@ -54,7 +58,7 @@ def computed_output(pair: Pair) -> Iterator[Finding]:
 def whole_number_division(pair: Pair) -> Iterator[Finding]:
     """A ratio of whole numbers for an exact one, or the reverse."""
     for value, other in zip(*matched_outputs(pair), strict=False):
-        if value.is_real != other.is_real and "/" in value.operators and "/" in other.operators:
+        if value.is_whole != other.is_whole and "/" in value.operators and "/" in other.operators:
             evidence = f"gold shows {value.text}, the prediction {other.text}: only one of them divides exactly"
             yield Finding(AGGREGATION, "function", evidence)
 

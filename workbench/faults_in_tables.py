@@ -5,6 +5,7 @@ Each rule: a pair of queries -> its findings. error_rules.py says in which order
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import permutations
 
 from workbench.query_pair import FILTERING, LINKING, Finding, Pair, is_read, keys_to, listed, owner
 from workbench.query_parts import same_columns
@@ -51,6 +52,8 @@ def set_operations(pair: Pair) -> Iterator[Finding]:
         other = pair.predicted if gold else pair.gold
         has_query = any(one.query is not None for one in other.conditions)
         yield Finding(FILTERING, "subquery" if has_query else "operator", evidence)
+    elif any(value.aggregates for query in (pair.gold, pair.predicted) if query.kinds for value in query.outputs):
+        yield Finding(FILTERING, "operator", f"{evidence}, of what each query computes")
     elif "intersect" in gold + predicted and not pair.missing and not pair.needless:
         yield Finding(FILTERING, "operator", evidence)
 
@@ -74,8 +77,14 @@ def _is_lookup(name: str, pair: Pair) -> bool:
     tables = {one.name.lower(): one for one in pair.schema.tables}
     if name not in tables or is_read(name, pair.as_written):
         return False
-    keys = {column.rpartition(".")[2] for column in keys_to(name, pair.as_written) if owner(column) == name}
-    return bool(tables[name].primary_key) and keys >= {one.lower() for one in tables[name].primary_key}
+    keys: dict[str, set[str]] = {}  # by the table that they are joined to: a bridge's key leads to two
+    for part in pair.as_written.walk():
+        for join in part.joins:
+            for one, other in permutations(join, 2):
+                if owner(one) == name:
+                    keys.setdefault(owner(other), set()).add(one.rpartition(".")[2])
+    primary = {one.lower() for one in tables[name].primary_key}
+    return bool(primary) and any(joined >= primary for joined in keys.values())
 
 
 def joined_columns(pair: Pair) -> Iterator[Finding]:
@@ -90,14 +99,20 @@ def joined_columns(pair: Pair) -> Iterator[Finding]:
 
 
 def foreign_join(pair: Pair) -> Iterator[Finding]:
-    """Two columns joined that hold different things: no key of each other, and not joined by gold."""
+    """Two columns joined that gold does not join: they hold different things, or a key in another role."""
+    needless = set(pair.tables_needless)
     same = same_columns(pair.as_written, pair.schema)
     joined = {frozenset(same.get(c, c) for c in join) for part in pair.as_written.walk() for join in part.joins}
     for part in pair.predicted.walk():
         for join in part.joins:
             names = frozenset(same.get(column, column) for column in join)
-            if len(names) == 2 and names not in joined and not _is_key(join, pair.schema):
-                yield Finding(FILTERING, "table", f"the prediction joins by {' = '.join(sorted(join))}, gold does not")
+            is_key = _is_key(join, pair.schema)
+            if len(names) == 2 and names not in joined and not (is_key and set(map(owner, join)) & needless):
+                yield Finding(
+                    FILTERING,
+                    "attribute" if is_key else "table",
+                    f"the prediction joins by {' = '.join(sorted(join))}, gold does not",
+                )
 
 
 def _is_key(join: frozenset[str], schema: Schema) -> bool:
@@ -130,7 +145,8 @@ def outer_joins(pair: Pair) -> Iterator[Finding]:
     kinds = [{word for word in query.words if word.endswith("join")} for query in (pair.gold, pair.predicted)]
     if kinds[0] != kinds[1]:
         evidence = f"gold reads by {listed(sorted(kinds[0])) if kinds[0] else 'inner joins'}, the prediction by {listed(sorted(kinds[1])) if kinds[1] else 'inner joins'}"  # fmt: skip
-        yield Finding(FILTERING, "operator", evidence)
+        is_void = kinds[1] and any(one.place == "on" for one in pair.predicted.conditions)  # a test that drops no row
+        yield Finding(FILTERING, "subquery" if is_void else "operator", evidence)
 
 
 def shape_of_subqueries(pair: Pair) -> Iterator[Finding]:

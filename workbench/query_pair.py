@@ -84,16 +84,18 @@ def _tables(query: Query) -> list[str]:
 
 
 def is_extreme(query: Query | None) -> bool:
-    """Whether a subquery gives a maximum or minimum, or the first by an order."""
+    """Whether a subquery gives a maximum or minimum, or the first by an order, itself or out of a query in its FROM."""
     if query is None:
         return False
-    return bool(query.limit and query.order) or any({"max", "min"} & set(one.aggregates) for one in query.outputs)
+    is_top = any({"max", "min"} & set(one.aggregates) for one in query.outputs)
+    return is_top or bool(query.limit and query.order) or any(map(is_extreme, query.derived))
 
 
 def is_extreme_filter(one: Condition) -> bool:
-    """Whether a test keeps the rows at an extreme: = over a maximum, or a rank."""
+    """Whether a test keeps the rows at an extreme: = over a maximum, also one out of a query in FROM, or a rank."""
     is_rank = bool(RANKS & set(one.subject.aggregates))
-    return is_rank or (one.op in ("=", "in") and is_extreme(one.query))
+    is_joined = one.op == "=" and one.place != "having" and one.value.startswith(("max(", "min("))
+    return is_rank or is_joined or (one.op in ("=", "in") and is_extreme(one.query))
 
 
 def extreme_filters(query: Query) -> list[Condition]:

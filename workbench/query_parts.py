@@ -12,8 +12,8 @@ from workbench.schema import Schema
 @dataclass(frozen=True)
 class Value:
     """An expression. text: canonical, by table.column. columns: those it reads, but for tests inside it. aggregates: with
-    windows. scalars: other functions. operators: of arithmetic. is_real: a real number is in it, so that it divides exactly.
-    numbers: its constants but 1."""
+    windows. scalars: other functions. operators: of arithmetic. is_real: a real number is in it. is_whole: it divides without
+    one, so that whole numbers give a whole one. numbers: its constants but 1."""
 
     text: str
     columns: frozenset[str] = frozenset()
@@ -23,6 +23,7 @@ class Value:
     is_real: bool = False
     numbers: tuple[str, ...] = ()
     is_column: bool = False
+    is_whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,7 @@ def combined(text: str, parts: list[Value], **more: object) -> Value:
         tuple(sorted(sum((one.operators for one in parts), ()) + more.get("operators", ()))),
         bool(more.get("is_real")) or any(one.is_real for one in parts),
         tuple(sorted(sum((one.numbers for one in parts), ()))),
+        is_whole=bool(more.get("is_whole")) or any(one.is_whole for one in parts),
     )
 
 

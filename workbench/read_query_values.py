@@ -107,7 +107,8 @@ class ValueReader:
             texts = [one.text for one in parts]
             texts = sorted(texts) if isinstance(node, exp.Add | exp.Mul) else texts
             sign = ARITHMETIC[type(node)]
-            return combined("(" + f" {sign} ".join(texts) + ")", parts, operators=(sign,))
+            is_whole = sign == "/" and not any(one.is_real for one in parts)
+            return combined("(" + f" {sign} ".join(texts) + ")", parts, operators=(sign,), is_whole=is_whole)
         if isinstance(node, exp.Filter):
             inner, tested = read(node.this), self._test(node.expression.this, place)
             text = f"count({tested.text})" if inner.text == "count(*)" else f"{inner.text} filter {tested.text}"
