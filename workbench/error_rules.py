@@ -38,9 +38,11 @@ from workbench.faults_in_outputs import (
     counted_table,
     fewer_columns,
     shown_columns,
+    stored_otherwise,
     whole_number_division,
 )
 from workbench.faults_in_tables import (
+    base_table,
     bridge_table,
     foreign_join,
     joined_columns,
@@ -69,6 +71,7 @@ RULES = (
     inner_extreme,
     level_of_groups,
     level_of_sets,
+    base_table,
     missing_subquery,
     conditions,
     whole_number_division,
@@ -118,4 +121,7 @@ def compare(gold: str | Gold, predicted_sql: str, schema: Schema) -> list[Findin
     """
     gold = read_gold(gold, schema) if isinstance(gold, str) else gold
     pair = Pair(gold.query, read_query(predicted_sql, schema, gold.same), schema, gold.as_written)
-    return [found for rule in RULES for found in rule(pair)] or list(ties(pair))
+    found = [found for rule in RULES for found in rule(pair)]
+    if not found:
+        found = list(stored_otherwise(gold.as_written, read_query(predicted_sql, schema), schema))
+    return found or list(ties(pair))

@@ -15,6 +15,7 @@ from workbench.query_pair import (
     column_fault,
     is_extreme,
     is_extreme_filter,
+    is_negative,
     keys_to,
     listed,
     owner,
@@ -92,10 +93,6 @@ def missing_subquery(pair: Pair) -> Iterator[Finding]:
             return
         evidence = f"{who} alone tests {one.text}"
         yield Finding(FILTERING, "subquery", evidence)
-
-
-def is_negative(one: Condition) -> bool:
-    return one.op.startswith("not") or one.op == "!="
 
 
 def conditions(pair: Pair) -> Iterator[Finding]:

@@ -16,7 +16,8 @@ from workbench.query_pair import (
     listed,
     matched_outputs,
 )
-from workbench.query_parts import Value
+from workbench.query_parts import Query, Value
+from workbench.schema import Schema
 
 
 def counted_table(pair: Pair) -> Iterator[Finding]:
@@ -89,3 +90,14 @@ def counted_columns(pair: Pair) -> Iterator[Finding]:
     for value, other in zip(*matched_outputs(pair), strict=False):
         if value.columns != other.columns and value.aggregates == other.aggregates == ("count",):
             yield Finding(LINKING, "attribute", f"gold shows {value.text}, the prediction {other.text}")
+
+
+def stored_otherwise(gold: Query, predicted: Query, schema: Schema) -> Iterator[Finding]:
+    """Columns that are equal by a key, where their tables declare them of different types. Both queries as written."""
+    types = {f"{table.name}.{one.name}".lower(): one.type for table in schema.tables for one in table.columns}
+    shown = [[value.text for value in query.outputs if value.text in types] for query in (gold, predicted)]
+    for one in shown[0]:
+        for other in shown[1]:
+            if one not in shown[1] and other not in shown[0] and types[one] != types[other]:
+                evidence = f"gold shows {one} ({types[one]}), the prediction {other} ({types[other]})"
+                yield Finding(LINKING, "attribute", evidence)

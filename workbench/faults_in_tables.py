@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import permutations
 
-from workbench.query_pair import FILTERING, LINKING, Finding, Pair, is_read, keys_to, listed, owner
+from workbench.query_pair import FILTERING, LINKING, Finding, Pair, is_negative, is_read, keys_to, listed, owner
 from workbench.query_parts import same_columns
 from workbench.schema import Schema
 
@@ -19,6 +19,17 @@ def level_of_sets(pair: Pair) -> Iterator[Finding]:
         kinds = [kind for side in inner for kind in side]
         evidence = f"only one of the two queries computes over the {kinds[0]} of two queries"
         yield Finding(FILTERING, "subquery", evidence)
+
+
+def base_table(pair: Pair) -> Iterator[Finding]:
+    """What is left of all rows of one table, where gold takes the same away from another's."""
+    takes_away = all("except" in query.kinds or any(is_negative(one) and one.query for one in query.conditions) for query in (pair.gold, pair.predicted))  # fmt: skip
+    shown, gold = ({owner(column) for value in query.outputs for column in value.columns} for query in (pair.predicted, pair.as_written))  # fmt: skip
+    for name in pair.tables_needless:
+        if takes_away and name in shown - gold:
+            yield Finding(
+                LINKING, "table", f"gold starts from {listed(sorted(gold))}, the prediction from all of {name}"
+            )
 
 
 def bridge_table(pair: Pair) -> Iterator[Finding]:

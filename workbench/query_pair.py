@@ -98,6 +98,10 @@ def is_extreme_filter(one: Condition) -> bool:
     return is_rank or is_joined or (one.op in ("=", "in") and is_extreme(one.query))
 
 
+def is_negative(one: Condition) -> bool:
+    return one.op.startswith("not") or one.op == "!="
+
+
 def extreme_filters(query: Query) -> list[Condition]:
     return [one for one in query.conditions if is_extreme_filter(one)]
 
