@@ -14,7 +14,7 @@ from workbench.failed_predictions import RAN, fault
 from workbench.query_pair import FILTERING, LINKING, ORDERING, OTHER, Finding
 from workbench.schema import Schema
 
-RULES_VERSION = 2  # raise when the same pair would be sorted otherwise
+RULES_VERSION = 3  # raise when the same pair would be sorted otherwise
 STRUCTURAL = ("subquery", "clause", "operator")  # HES-SQL's two classes; the other five types are semantic
 SCHEMA_LINKING_TYPES = ("table", "attribute")  # HES-SQL, figure 1
 

@@ -73,7 +73,8 @@ def level_of_groups(pair: Pair) -> Iterator[Finding]:
     """An aggregate over groups for one inside each group, or the reverse."""
     for one, other, name in ((pair.gold, pair.predicted, "gold"), (pair.predicted, pair.gold, "the prediction")):
         inner = [part for part in one.derived if part.groups]
-        if inner and other.groups and not one.groups and not other.derived:
+        is_shown = bool(inner) and {value.text for value in one.outputs} <= {value.text for value in inner[0].outputs}
+        if inner and other.groups and not one.groups and not other.derived and not is_shown:
             evidence = f"{name} computes over the groups by {listed(inner[0].groups)}, the other query inside each"
             yield Finding(AGGREGATION, "subquery", evidence)
 

@@ -93,8 +93,8 @@ def counted_columns(pair: Pair) -> Iterator[Finding]:
 
 
 def stored_otherwise(gold: Query, predicted: Query, schema: Schema) -> Iterator[Finding]:
-    """Columns that are equal by a key, where their tables declare them of different types. Both queries as written."""
-    types = {f"{table.name}.{one.name}".lower(): one.type for table in schema.tables for one in table.columns}
+    """Columns that are equal by a key, where their tables store them as different types. Both queries as written."""
+    types = {f"{table.name}.{one.name}".lower(): one.affinity for table in schema.tables for one in table.columns}
     shown = [[value.text for value in query.outputs if value.text in types] for query in (gold, predicted)]
     for one in shown[0]:
         for other in shown[1]:
