@@ -17,8 +17,10 @@ from workbench.query_pair import (
     is_top_value,
     listed,
     order_text,
+    owner,
 )
-from workbench.query_parts import plain
+from workbench.query_parts import Query, plain
+from workbench.schema import Schema
 
 
 def extremes_by_group(pair: Pair) -> Iterator[Finding]:
@@ -110,7 +112,7 @@ def extreme_form(pair: Pair) -> Iterator[Finding]:
 
 def grouping(pair: Pair) -> Iterator[Finding]:
     """Other keys of GROUP BY, or grouping by one query alone."""
-    gold, predicted = ({value.text for value in query.groups} for query in (pair.gold, pair.predicted))
+    gold, predicted = (_group_keys(query, pair.schema) for query in (pair.gold, pair.predicted))
     derived = bool(pair.gold.derived) != bool(pair.predicted.derived)
     if gold == predicted or (not pair.is_grouped and not predicted):
         return
@@ -124,6 +126,16 @@ def grouping(pair: Pair) -> Iterator[Finding]:
         yield Finding(ORDERING, "clause", f"{evidence}: another one of those that tie comes first")
     elif has_aggregates or pair.gold.order or has_having or (gold and predicted):
         yield Finding(AGGREGATION, "clause", evidence)
+
+
+def _group_keys(query: Query, schema: Schema) -> set[str]:
+    """What a query groups by, without the columns of a row whose key is among them."""
+    texts = {value.text for value in query.groups}
+    for table in schema.tables:
+        key = {f"{table.name}.{name}".lower() for name in table.primary_key}
+        if key and key <= texts:
+            texts = {text for text in texts if text in key or owner(text) != table.name.lower()}
+    return texts
 
 
 def ordering(pair: Pair) -> Iterator[Finding]:
