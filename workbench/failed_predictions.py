@@ -25,6 +25,7 @@ _FOREIGN = (
 )
 _NO_FUNCTION = r"no (such )?function|unknown function|function \S+ (does not exist|is not allowed|is unknown)|FUNCTION \S+ does not exist|wrong number of arguments|no function matches|not unique"  # fmt: skip
 _TAKES_A_WORD = r"\b(convert|datediff|timestampdiff)\s*\("  # a type or a unit, which SQLite takes for a column
+_NO_TABLE = r"no such table|unknown table|(table|relation) \S+ (does not|doesn't) exist"
 _REFUSED_PLANS = {
     "unknown_table": (LINKING, "table"),
     "unknown_column": (LINKING, "attribute"),
@@ -68,7 +69,8 @@ def fault(predicted_sql: str | None, schema: Schema, status: str | None, message
         if found is not None or status is None:
             return found
     if status == "name_error":
-        return Finding(LINKING, "attribute", f"the prediction names what is not there{said}")
+        kind = "table" if re.search(_NO_TABLE, message or "", re.IGNORECASE) else "attribute"
+        return Finding(LINKING, kind, f"the prediction names what is not there{said}")
     return Finding(
         SYNTAX,
         "function" if status in ("type_error", "runtime_error") else "clause",
