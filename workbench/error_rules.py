@@ -3,7 +3,8 @@
 In: gold, a prediction and the schema. Out: the findings, the one that matters most first, each with a category (plans
 paper, appendix D), a type (HES-SQL, table 5) and a sentence of evidence. What two queries may write differently and still
 mean is ignored: aliases, the order of joins and columns, more columns than gold's, COUNT(*) for COUNT of a key, IN or =
-over a lookup for its join, UNION of filters for OR, DISTINCT of the rows shown. Evidence calls columns that a join or a
+over a lookup for its join, UNION of filters for OR, DISTINCT of the rows shown, LIKE or LOWER for = where they find the same
+text, columns beside their row's key in GROUP BY. Evidence calls columns that a join or a
 foreign key makes equal by one name.
 """
 

@@ -19,6 +19,7 @@ from workbench.query_pair import (
     keys_to,
     listed,
     owner,
+    primary_keys,
 )
 from workbench.query_parts import Condition, Query, plain
 
@@ -162,11 +163,12 @@ def _likeness(one: Condition, other: Condition, pair: Pair) -> int:
 
 def _is_id_for_name(one: Condition, other: Condition, pair: Pair) -> bool:
     """Whether one query tests a name in a lookup table, and the other the key that leads there, against another thing."""
-    return _is_key_for(one, other, pair.as_written) or _is_key_for(other, one, pair.predicted)
+    return _is_key_for(one, other, pair.as_written, pair) or _is_key_for(other, one, pair.predicted, pair)
 
 
-def _is_key_for(name: Condition, key: Condition, query: Query) -> bool:
-    keys = {column for owned in name.subject.columns for column in keys_to(owner(owned), query)}
+def _is_key_for(name: Condition, key: Condition, query: Query, pair: Pair) -> bool:
+    owners = {owner(column) for column in name.subject.columns}
+    keys = {column for table in owners for column in keys_to(table, query)} | primary_keys(owners, pair.schema)
     is_id = key.kind == "constant" and key.op == "=" and str(plain(key.value)).isdecimal()
     is_unknown = key.op == "is" and key.value == "null"
     is_key = key.subject.is_column and key.subject.text in keys - name.subject.columns

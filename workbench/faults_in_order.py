@@ -18,6 +18,7 @@ from workbench.query_pair import (
     listed,
     order_text,
     owner,
+    primary_keys,
 )
 from workbench.query_parts import Query, plain
 from workbench.schema import Schema
@@ -132,7 +133,7 @@ def _group_keys(query: Query, schema: Schema) -> set[str]:
     """What a query groups by, without the columns of a row whose key is among them."""
     texts = {value.text for value in query.groups}
     for table in schema.tables:
-        key = {f"{table.name}.{name}".lower() for name in table.primary_key}
+        key = primary_keys({table.name.lower()}, schema)
         if key and key <= texts:
             texts = {text for text in texts if text in key or owner(text) != table.name.lower()}
     return texts

@@ -139,6 +139,13 @@ def keys_to(table: str, query: Query) -> set[str]:
     return {column for part in query.walk() for join in part.joins if table in map(owner, join) for column in join}
 
 
+def primary_keys(tables: set[str], schema: Schema) -> set[str]:
+    """The columns of the primary keys of some tables."""
+    return {
+        f"{one.name}.{key}".lower() for one in schema.tables for key in one.primary_key if one.name.lower() in tables
+    }
+
+
 def matched_outputs(pair: Pair) -> tuple[list[Value], list[Value]]:
     """Outputs of gold that the prediction lacks, each beside the needless one that is most like it."""
     left = list(pair.outputs_needless)
