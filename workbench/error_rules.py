@@ -121,8 +121,9 @@ def compare(gold: str | Gold, predicted_sql: str, schema: Schema) -> list[Findin
     gold: as SQL, or as `read_gold` gives it. Raises ParseError and UnsupportedError (sqlite_parser) where either is no SELECT.
     """
     gold = read_gold(gold, schema) if isinstance(gold, str) else gold
-    pair = Pair(gold.query, read_query(predicted_sql, schema, gold.same), schema, gold.as_written)
+    tree = read_tree(predicted_sql)
+    pair = Pair(gold.query, read_query(predicted_sql, schema, gold.same, tree), schema, gold.as_written)
     found = [found for rule in RULES for found in rule(pair)]
     if not found:
-        found = list(stored_otherwise(gold.as_written, read_query(predicted_sql, schema), schema))
+        found = list(stored_otherwise(gold.as_written, read_query(predicted_sql, schema, tree=tree), schema))
     return found or list(ties(pair))
