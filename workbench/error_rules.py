@@ -122,7 +122,7 @@ def compare(gold: str | Gold, predicted_sql: str, schema: Schema) -> list[Findin
     """
     gold = read_gold(gold, schema) if isinstance(gold, str) else gold
     tree = read_tree(predicted_sql)
-    pair = Pair(gold.query, read_query(predicted_sql, schema, gold.same, tree), schema, gold.as_written)
+    pair = Pair(gold.query, read_query(predicted_sql, schema, gold.same, tree), schema, gold.as_written, gold.same)
     found = [found for rule in RULES for found in rule(pair)]
     if not found:
         found = list(stored_otherwise(gold.as_written, read_query(predicted_sql, schema, tree=tree), schema))

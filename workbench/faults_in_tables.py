@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from itertools import permutations
 
 from workbench.query_pair import FILTERING, LINKING, Finding, Pair, is_negative, is_read, keys_to, listed, owner
-from workbench.query_parts import same_columns
 from workbench.schema import Schema
 
 
@@ -112,11 +111,10 @@ def joined_columns(pair: Pair) -> Iterator[Finding]:
 def foreign_join(pair: Pair) -> Iterator[Finding]:
     """Two columns joined that gold does not join: they hold different things, or a key in another role."""
     needless = set(pair.tables_needless)
-    same = same_columns(pair.as_written, pair.schema)
-    joined = {frozenset(same.get(c, c) for c in join) for part in pair.as_written.walk() for join in part.joins}
+    joined = {frozenset(pair.same.get(c, c) for c in join) for part in pair.as_written.walk() for join in part.joins}
     for part in pair.predicted.walk():
         for join in part.joins:
-            names = frozenset(same.get(column, column) for column in join)
+            names = frozenset(pair.same.get(column, column) for column in join)
             is_key = _is_key(join, pair.schema)
             if len(names) == 2 and names not in joined and not (is_key and set(map(owner, join)) & needless):
                 yield Finding(

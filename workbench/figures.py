@@ -33,8 +33,12 @@ FIGURES = {
     "errors_by_model": Drawing(("errors",), errors_by_model, "plans paper, figure 5 but for two bars"),
     "failures": Drawing(("failures",), failures, "plans paper, section 6.6"),
     "meta_forest": Drawing(("meta", "coefficients"), meta_forest, "plans paper, appendix I but for one coefficient"),
-    "meta_coefficients": Drawing(("meta", "coefficients"), meta_coefficients, "plans paper, appendix I but for one coefficient"),
-    "meta_heterogeneity": Drawing(("meta", "coefficients"), meta_heterogeneity, "plans paper, appendix I but for one coefficient"),
+    "meta_coefficients": Drawing(
+        ("meta", "coefficients"), meta_coefficients, "plans paper, appendix I but for one coefficient"
+    ),
+    "meta_heterogeneity": Drawing(
+        ("meta", "coefficients"), meta_heterogeneity, "plans paper, appendix I but for one coefficient"
+    ),
     "accuracy": Drawing(("structure",), accuracy, "HES-SQL, figure 4"),
     "jaccard": Drawing(("structure",), jaccard, "HES-SQL, figure 5"),
     "ves": Drawing(("efficiency",), ves, "HES-SQL, figure 6"),

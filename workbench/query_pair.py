@@ -4,6 +4,7 @@ In: the parts of both (query_parts.py). Out: a `Pair` for the rules of the fault
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from workbench.query_parts import Condition, Query, Value
@@ -26,9 +27,17 @@ class Finding:
 class Pair:
     """Gold's and the prediction's query, and what several rules ask of them."""
 
-    def __init__(self, gold: Query, predicted: Query, schema: Schema, as_written: Query | None = None):
-        """as_written: gold with every column under its own name, where `gold` calls equal ones alike."""
+    def __init__(
+        self,
+        gold: Query,
+        predicted: Query,
+        schema: Schema,
+        as_written: Query | None = None,
+        same: Mapping[str, str] | None = None,
+    ):
+        """as_written: gold with every column under its own name, where `gold` calls equal ones alike, as `same` says."""
         self.gold, self.predicted, self.schema, self.as_written = gold, predicted, schema, as_written or gold
+        self.same = same or {}
         self.missing, self.needless = _unmatched(_pool(gold), _pool(predicted))
         self.outputs_missing, self.outputs_needless = _without(gold.outputs, predicted.outputs)
         tables = [Counter(_tables(query)) for query in (gold, predicted)]
