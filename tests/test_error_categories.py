@@ -92,14 +92,21 @@ def test_no_prediction_is_too_odd(school, sql):
     assert categorise("SELECT name FROM student", sql, school).category in CATEGORIES
 
 
-# measured: 0.99 and 0.97 on the half that the rules were made on; 0.809 and 0.745 on the other, which was scored once, when
-# the rules were finished. The plans paper's judge has 0.76 on categories; the rules' types miss that by three rows of 157.
-FLOORS = {"tune": {"category": 0.97, "type": 0.95}, "held": {"category": 0.80, "type": 0.74}}
+# measured with rules 3, by round of labels (category, type): tune 0.99, 0.97 and 0.982, 0.945, on which the rules were made; held
+# 0.834, 0.783, the second scoring of round 1's, and 0.840, 0.771, the only one of round 2's. The plans paper's judge has 0.76
+# on categories.
+FLOORS = {
+    ("tune", 1): {"category": 0.97, "type": 0.95},
+    ("held", 1): {"category": 0.83, "type": 0.78},
+    ("tune", 2): {"category": 0.97, "type": 0.93},
+    ("held", 2): {"category": 0.83, "type": 0.77},
+}
+ROWS = {("tune", 1): 100, ("held", 1): 157, ("tune", 2): 110, ("held", 2): 131}
 
 
-@pytest.mark.parametrize(("half", "rows"), [("tune", 100), ("held", 157)], ids=["tune", "held"])
-def test_precision_against_hand_labels(shared, half, rows):
-    labels, found = sort_labelled(shared, half)
+@pytest.mark.parametrize(("half", "round"), FLOORS, ids=[f"{half} {round}" for half, round in FLOORS])
+def test_precision_against_hand_labels(shared, half, round):
+    labels, found = sort_labelled(shared, half, round)
     for row in precision(found, labels).iter_rows(named=True):
-        assert row["n"] == rows
-        assert row["precision"] >= FLOORS[half][row["scheme"]]
+        assert row["n"] == ROWS[half, round]
+        assert row["precision"] >= FLOORS[half, round][row["scheme"]]
