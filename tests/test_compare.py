@@ -55,6 +55,8 @@ def test_forms_of_a_table_are_one(form):
     ("rows", "options", "words"),
     [
         ([(1,), (2, 3)], {}, "rows are not of one length"),
+        ([{"a": 1}], {}, "a row is a dict"),
+        (["ab"], {}, "a row is a str"),
         ([(1,)], {"is_ordered": True, "order_keys": [(1,), (2,)]}, "2 order keys .one a gold row: 1"),
         ([(1,)], {"is_ordered": True, "boundary": [(1, 2)]}, "boundary rows of 2 columns"),
     ],

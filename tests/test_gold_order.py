@@ -101,6 +101,27 @@ def test_keys_and_cuts(gold, sizes, last, first):
         assert rows is None or sorted(str(row[0]) for row in rows) == wanted.split(), rows
 
 
+DECLARED = {
+    "a column": ("SELECT name FROM client ORDER BY city LIMIT 1", [1], "ann bob eve"),
+    "an alias of one": ("SELECT name, city AS c FROM client ORDER BY c LIMIT 1", [1], "ann bob eve"),
+    "behind a table's name": ("SELECT name FROM client AS t ORDER BY t.city LIMIT 1", [1], "ann bob eve"),
+    "a part of a union": ("SELECT city FROM client UNION ALL SELECT city FROM client ORDER BY city LIMIT 3", [3], "Bern Bern Bern Bern bern bern"),
+    "another column": ("SELECT name FROM client ORDER BY name LIMIT 1", [1], "ann"),
+    "an expression of one": ("SELECT name FROM client ORDER BY city || '' LIMIT 1", [1], "ann bob"),
+    "a term that names another": ("SELECT name FROM client ORDER BY city COLLATE RTRIM LIMIT 1", [1], "ann bob"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("gold", "sizes", "last"), DECLARED.values(), ids=DECLARED)
+def test_a_column_that_is_declared_without_case_ties_without_case(gold, sizes, last, monkeypatch):
+    monkeypatch.setattr("test_gold_order.DATABASE", DATABASE.replace("city TEXT", "city TEXT COLLATE NOCASE"))
+    order = order_of(gold, {"name": None, "city": "nocase"})
+    assert order.reason is None
+    groups = tie_groups(order.order_keys).tolist()
+    assert [groups.count(group) for group in sorted(set(groups))] == sizes
+    assert sorted(str(row[0]) for row in order.boundary) == last.split()
+
+
 REFUSED = {
     "a limit without an order": ("SELECT name FROM client LIMIT 1", "LIMIT without ORDER BY"),
     "chance": ("SELECT name FROM client ORDER BY random() LIMIT 1", "random"),

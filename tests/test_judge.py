@@ -74,6 +74,22 @@ DROPPING = [  # prediction, its dialect, gold, whether they drop duplicates in d
     ("SELECT a FROM (SELECT DISTINCT a FROM t)", "sqlite", "SELECT DISTINCT a FROM t", True),
     ("SELECT count(DISTINCT a) FROM t", "sqlite", "SELECT count(a) FROM t", False),
     ("SELECT `a` FROM t GROUP BY `a`", "clickhouse", "SELECT a FROM t", True),
+    ("SELECT a FROM t UNION ALL SELECT a FROM u", "sqlite", "SELECT a FROM t", False),
+    (
+        "SELECT a FROM t WHERE b IN (SELECT b FROM u GROUP BY b)",
+        "sqlite",
+        "SELECT a FROM t WHERE b IN (SELECT b FROM u)",
+        False,
+    ),
+    ("SELECT a FROM t JOIN u ON t.b = (SELECT DISTINCT b FROM u)", "sqlite", "SELECT a FROM t", False),
+    ("SELECT a, (SELECT b FROM u UNION SELECT c FROM u) FROM t", "sqlite", "SELECT a, b FROM t", False),
+    ("WITH w AS (SELECT DISTINCT a FROM t) SELECT a FROM w", "sqlite", "SELECT a FROM t", True),
+    (
+        "SELECT t.a FROM t JOIN (SELECT b FROM u GROUP BY b) AS w ON w.b = t.a",
+        "sqlite",
+        "SELECT t.a FROM t JOIN u ON u.b = t.a",
+        True,
+    ),
     ("SELECT FROM FROM", "sqlite", "SELECT DISTINCT a FROM t", False),
 ]
 

@@ -25,7 +25,7 @@ def judged(benchmark: Benchmark, frame: pl.DataFrame) -> list[tuple[str, bool, s
     """(kind, DF-Match's verdict, reason, gold, mutation) of each mutation of one database."""
     db_id = frame["db_id"][0]
     schema = benchmark.schema(db_id)
-    columns = {column.name for table in schema.tables for column in table.columns}
+    columns = schema.collations
     connection = open_read_only(benchmark.database_path(db_id))
 
     def run(sql: str) -> Execution:

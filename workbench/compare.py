@@ -9,7 +9,8 @@ gold's only as such ties (the paper's prefix rule is `paper`).
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -64,6 +65,8 @@ def compare(
     ours, theirs = Table(predicted), Table(gold)
     if not ours.height or not theirs.height:
         return _with_an_empty_one(ours, theirs)
+    if not theirs.width:
+        return Verdict(is_same := ours.height == theirs.height, "no columns", (), is_same, is_same)
     if ours.width < theirs.width:
         return _rejected(Comparison(ours, theirs, None, None, None), is_ordered, is_row_count_fixed, False)
     comparison = Comparison(ours, theirs, order_keys if is_ordered else None, boundary, skipped)
@@ -101,6 +104,9 @@ class Table:
             self.columns, self.names, self.height = rows.column_values(), list(rows.columns), rows.height
         else:
             rows = rows if isinstance(rows, Sequence) else list(rows)
+            if odd := {type(row).__name__ for row in rows if isinstance(row, str | bytes | Mapping | AbstractSet)}:
+                what = f"a row is a {min(odd)}"
+                raise ResultsError(what, where="compare", hint="wanted: a tuple or list of its values")
             try:
                 self.columns = list(zip(*rows, strict=True))
             except (TypeError, ValueError) as error:

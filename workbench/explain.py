@@ -63,9 +63,11 @@ def _order(run: Run, question: dict, gold: ResultTable) -> GoldOrder:
         path = benchmark_of(run).database_path(question["db_id"])
     except BenchmarkError as fault:
         return GoldOrder(reason=str(fault))
-    names = {column.name for table in Schema.from_sqlite(path).tables for column in table.columns}
+    columns = Schema.from_sqlite(path).collations
     with Executor([REFERENCE], Limits(**run.header["limits"])) as executor:
-        return run_orders(executor, question["db_id"], path, {question["gold_sql"]: gold}, names)[question["gold_sql"]]
+        return run_orders(executor, question["db_id"], path, {question["gold_sql"]: gold}, columns)[
+            question["gold_sql"]
+        ]
 
 
 def _explained(row: dict, question: dict, gold: Execution | None, order: GoldOrder) -> dict:

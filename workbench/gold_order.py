@@ -6,7 +6,7 @@ of equal keys are tied; a row tied with the last one that LIMIT kept could have 
 Where a query cannot be rewritten, `reason` says why, and its rows are compared in the places in which SQLite gave them.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -20,6 +20,9 @@ from workbench.value_codes import TOLERANCE
 
 _KEY, _OUT, _KEYED = "__key", "__out", "__keyed"  # names of the columns and of the table that are added
 _DISTINCT = "ORDER BY of something that SELECT DISTINCT does not give"
+
+
+Columns = Mapping[str, str | None]  # a column's name in lower case -> the collation it is declared with
 
 
 class _Generator(SQLite.Generator):
@@ -70,11 +73,13 @@ class _Keyed:
     offset: int
 
 
-def order_queries(sql: str, columns: Collection[str] = ()) -> OrderQueries:
-    """The queries for one gold. columns: names of the database's columns, which go before aliases inside expressions."""
+def order_queries(sql: str, columns: Mapping[str, str | None] | Collection[str] = ()) -> OrderQueries:
+    """The queries for one gold. columns: names of the database's columns, which go before aliases inside expressions; a
+    mapping says with which collation each is declared (`Schema.collations`)."""
+    declared = columns if isinstance(columns, Mapping) else dict.fromkeys(columns)
     try:
         tree = parse(sql)
-        keyed = _keyed(tree, {name.lower() for name in columns})
+        keyed = _keyed(tree, {name.lower(): collation for name, collation in declared.items()})
     except WorkbenchError as fault:
         return OrderQueries(reason=str(fault))
     except RecursionError:
@@ -152,7 +157,7 @@ def _same(one: str, other: str) -> str:
     return f"({one} IS {other} OR ({kinds} AND abs({one} - {other}) <= {TOLERANCE:.9f} * max(1.0, abs({one}), abs({other}))))"
 
 
-def _keyed(query: exp.Expr, columns: set[str]) -> _Keyed | None:
+def _keyed(query: exp.Expr, columns: Columns) -> _Keyed | None:
     """A query with its keys; None where it states no order."""
     query = query.copy()
     while isinstance(query, exp.Subquery):
@@ -166,7 +171,7 @@ def _keyed(query: exp.Expr, columns: set[str]) -> _Keyed | None:
     if any(isinstance(node, exp.Anonymous) and node.name.lower() in ("random", "randomblob") for node in order.walk()):
         raise UnsupportedError("ORDER BY of a random number")
     if isinstance(query, exp.SetOperation):
-        query, keys = _keys_of_set_operation(query, wanted)
+        query, keys = _keys_of_set_operation(query, wanted, columns)
     elif isinstance(query, exp.Select):
         query, keys = _keys_of_select(query, wanted, columns)
     else:
@@ -205,37 +210,41 @@ def _plain(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _without_collation(term: exp.Ordered) -> tuple[exp.Expr, Callable[[exp.Expr], exp.Expr]]:
-    """What a term sorts by, and what makes its key of it, in which equal means tied."""
-    node, functions = _plain(term.this), {"nocase": "lower", "rtrim": "rtrim"}
+def _without_collation(term: exp.Ordered) -> tuple[exp.Expr, str | None]:
+    """What a term sorts by, and the collation that it names."""
+    node = _plain(term.this)
     if not isinstance(node, exp.Collate):
-        return node, lambda key: key
-    function = functions.get(node.expression.name.lower())
+        return node, None
+    return _plain(node.this), node.expression.name.lower()
 
-    def folded(key: exp.Expr) -> exp.Expr:
-        is_text = exp.EQ(
-            this=exp.Anonymous(this="typeof", expressions=[key.copy()]), expression=exp.Literal.string("text")
-        )
-        return exp.case().when(is_text, exp.Anonymous(this=function, expressions=[key.copy()])).else_(key.copy())
 
-    return _plain(node.this), folded if function else lambda key: key
+def _folded(key: exp.Expr, collation: str | None, sorted_by: exp.Expr, columns: Columns) -> exp.Expr:
+    """A key in which equal means tied: under the collation that the term names, else the one its column is declared with."""
+    if collation is None and isinstance(_plain(sorted_by), exp.Column):
+        collation = columns.get(_plain(sorted_by).name.lower())
+    function = {"nocase": "lower", "rtrim": "rtrim"}.get(collation)
+    if function is None:
+        return key
+    is_text = exp.EQ(this=exp.Anonymous(this="typeof", expressions=[key.copy()]), expression=exp.Literal.string("text"))
+    return exp.case().when(is_text, exp.Anonymous(this=function, expressions=[key.copy()])).else_(key.copy())
 
 
 def _keys_of_select(
-    query: exp.Select, wanted: Sequence[exp.Ordered], columns: set[str]
+    query: exp.Select, wanted: Sequence[exp.Ordered], columns: Columns
 ) -> tuple[exp.Select, list[exp.Expr]]:
     items = query.expressions
     aliases = {item.alias.lower(): item.this for item in items if isinstance(item, exp.Alias)}
     keys = []
     for term in wanted:
-        node, fold = _without_collation(term)
-        keys.append(fold(exp.paren(_key_of_select(node, items, aliases, columns))))
+        node, collation = _without_collation(term)
+        key = _key_of_select(node, items, aliases, columns)
+        keys.append(_folded(exp.paren(key), collation, key, columns))
     if query.args.get("distinct") is None or all(_is_given(key, items) for key in keys):
         return query, keys
     return _grouped(query, wanted, keys)
 
 
-def _key_of_select(node: exp.Expr, items: list[exp.Expr], aliases: dict[str, exp.Expr], columns: set[str]) -> exp.Expr:
+def _key_of_select(node: exp.Expr, items: list[exp.Expr], aliases: dict[str, exp.Expr], columns: Columns) -> exp.Expr:
     """The expression that a term of ORDER BY means, in the order in which SQLite looks: position, alias, expression."""
     if isinstance(node, exp.Literal) and node.is_int:
         place = int(node.name)
@@ -293,19 +302,21 @@ def _calls_aggregate(query: exp.Select) -> bool:
     )
 
 
-def _keys_of_set_operation(query: exp.SetOperation, wanted: Sequence[exp.Ordered]) -> tuple[exp.Select, list[exp.Expr]]:
+def _keys_of_set_operation(
+    query: exp.SetOperation, wanted: Sequence[exp.Ordered], columns: Columns
+) -> tuple[exp.Select, list[exp.Expr]]:
     """Its terms can only be columns of its result: by position, by a name in one of its parts, or as written in one."""
     parts = _parts(query)
     first = parts[0].expressions
     keys = []
     for term in wanted:
-        node, fold = _without_collation(term)
+        node, collation = _without_collation(term)
         place = _place_in(node, parts)
         if any(item.is_star for part in parts for item in part.expressions[: place + 1]):
             raise UnsupportedError("ORDER BY of a set operation of *")
         if not first[place].alias.startswith(_OUT):
             first[place] = exp.alias_(first[place].unalias(), f"{_OUT}{place}")
-        keys.append(fold(exp.column(f"{_OUT}{place}")))
+        keys.append(_folded(exp.column(f"{_OUT}{place}"), collation, first[place].unalias(), columns))
     parts[0].set("expressions", first)
     return exp.select("*").from_(query.subquery()), keys
 
@@ -333,7 +344,7 @@ def _place_in(node: exp.Expr, parts: list[exp.Select]) -> int:
     raise UnsupportedError("ORDER BY of a set operation by what none of its parts gives")
 
 
-def _order_of_its_source(query: exp.Expr, columns: set[str]) -> _Keyed | None:
+def _order_of_its_source(query: exp.Expr, columns: Columns) -> _Keyed | None:
     """A plain SELECT from one ordered query keeps its order, and its LIMIT cuts there."""
     if not isinstance(query, exp.Select) or query.args.get("joins") or query.args.get("laterals"):
         return None

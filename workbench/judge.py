@@ -149,12 +149,23 @@ def duplicates_may_differ(sql: str, dialect: str, gold_sql: str) -> bool:
 
 
 def _dropping(tree: exp.Expr) -> Iterator[tuple[str, bool]]:
-    """What drops duplicates, and whether it does so at the top."""
-    for node in tree.walk():
+    """What drops duplicates of the query's rows, and whether it does so at the top.
+
+    Queries inside conditions and values are left out: whether those drop theirs changes no row's count.
+    """
+    for node in tree.walk(prune=_is_value):
         is_top = node is tree or node.parent is tree
+        if _is_value(node):
+            continue
         if isinstance(node, exp.Select) and node.args.get("distinct") is not None:
             yield "DISTINCT", is_top
         elif isinstance(node, exp.Group):
             yield "GROUP BY", is_top
-        elif isinstance(node, exp.SetOperation):
-            yield f"{type(node).__name__} {'DISTINCT' if node.args.get('distinct') else 'ALL'}", is_top
+        elif isinstance(node, exp.SetOperation) and node.args.get("distinct"):
+            yield type(node).__name__, is_top
+
+
+def _is_value(node: exp.Expr) -> bool:
+    """Whether a query stands where a value does, and not where rows come from."""
+    rows = (exp.From, exp.Join, exp.Lateral, exp.CTE, exp.SetOperation, exp.Subquery)
+    return isinstance(node, exp.Query) and node.parent is not None and not isinstance(node.parent, rows)

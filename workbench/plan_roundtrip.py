@@ -278,8 +278,7 @@ def _find_orders(known: dict[str, Gold], db_id: str, path: Path, schema: Schema,
         found = gold.executions.get("gold")
         if gold.question_class.is_ordered and found is not None and found.table is not None:
             golds[gold.sql] = found.table
-    names = {column.name for table in schema.tables for column in table.columns}
-    for sql, order in run_orders(executor, db_id, path, golds, names).items():
+    for sql, order in run_orders(executor, db_id, path, golds, schema.collations).items():
         known[sql].order = order
 
 

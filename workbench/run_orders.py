@@ -3,19 +3,19 @@
 In: gold statements of SQLite with their results. Out: a `GoldOrder` for each statement.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from workbench.execute import Executor, Statement
-from workbench.gold_order import GoldOrder, gold_order, order_queries
+from workbench.gold_order import Columns, GoldOrder, gold_order, order_queries
 from workbench.portability import HOME
 from workbench.result_table import ResultTable
 
 
 def run_orders(
-    executor: Executor, db_id: str, path: Path, golds: Mapping[str, ResultTable], columns: Collection[str]
+    executor: Executor, db_id: str, path: Path, golds: Mapping[str, ResultTable], columns: Columns
 ) -> dict[str, GoldOrder]:
-    """By statement. columns: names of the database's columns. A query that two golds share runs once."""
+    """By statement. columns: `Schema.collations`. A query that two golds share runs once."""
     asked = {sql: order_queries(sql, columns) for sql in golds}
     needed = dict.fromkeys(sql for gold, queries in asked.items() for sql in queries.needed(golds[gold].height))
     statements = [Statement(HOME, db_id, path, sql) for sql in needed]

@@ -132,6 +132,15 @@ class Schema:
         """The table of a name, in any case, or None."""
         return next((table for table in self.tables if _same(table.name, name)), None)
 
+    @property
+    def collations(self) -> dict[str, str | None]:
+        """Every column's name in lower case, and the collation that all columns of this name are declared with, if any."""
+        found: dict[str, set[str | None]] = {}
+        for table in self.tables:
+            for column in table.columns:
+                found.setdefault(column.name.lower(), set()).add(column.collation)
+        return {name: each.pop() if len(each) == 1 else None for name, each in found.items()}
+
     @classmethod
     def from_sqlite(cls, path: str | Path) -> "Schema":
         """The schema of an SQLite file; SQLite's own tables (sqlite_sequence, ...) and views are left out.

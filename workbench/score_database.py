@@ -29,7 +29,7 @@ from workbench.schema import Schema
 from workbench.spider_sql import SpiderNames, spider_names
 from workbench.sqlite_source import database_hash
 
-SCORE_VERSION = 3  # raise when the same results would be judged differently
+SCORE_VERSION = 4  # raise when the same results would be judged differently
 REFERENCE = "sqlite"  # the engine whose gold result DF-Match compares with
 NO_GOLD = "the question has no gold query"
 UNSETTLED = (None, "crashed")  # outcomes of a gold that say nothing on it: it is run again next time
@@ -272,7 +272,7 @@ class Database:
                 asked[pair.gold["sql"]] = gold.table
         if not asked:
             return {}
-        orders = run_orders(self.executor, self.db_id, self.path, asked, self.column_names)
+        orders = run_orders(self.executor, self.db_id, self.path, asked, self.schema.collations)
         return {question_id: orders[sql] for question_id, sql in by_question.items()}
 
     def _suites(self, todo: dict[tuple, Pair], golds: dict[tuple[str, str], Execution]) -> dict[tuple, bool]:
@@ -294,10 +294,6 @@ class Database:
     @cached_property
     def categoriser(self) -> Categoriser:
         return Categoriser(self.schema)
-
-    @cached_property
-    def column_names(self) -> set[str]:
-        return {column.name for table in self.schema.tables for column in table.columns}
 
     @cached_property
     def spider_names(self) -> SpiderNames:
