@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 from embedded import LIMITS, QUICK, assert_is_exact, assert_real_databases_are_exact, copy, traps
-from on_time import limits_for, on_time
+from on_time import AMPLE, limits_for, on_time
 from processes import all_end
 from test_migrate import TAMPERED, Benchmark, build, nasty  # noqa: F401 a fixture
 
@@ -22,6 +22,7 @@ from workbench import migrate
 from workbench.backends import Limits, get_backend
 from workbench.backends import duckdb as duckdb_backend
 from workbench.backends.confine import WAYS
+from workbench.backends.worker import LEAST_SLACK
 from workbench.errors import BenchmarkError, MigrationError
 from workbench.sqlite_source import quote
 
@@ -333,3 +334,37 @@ def test_prepare_says_what_was_left_out(backend, tmp_path):
     path = build(tmp_path / "f.sqlite", "CREATE TABLE p (a INTEGER PRIMARY KEY)", "CREATE TABLE c (a INT REFERENCES p)")
     report = migrate.prepare(Benchmark("b", {"f": path}), ["duckdb"]).report
     assert report["note"].drop_nulls().to_list() == ["1 foreign keys left out: DuckDB cannot add them later"]
+
+
+# What DuckDB 2.0's own limit does not count; each would take two gigabytes and more.
+UNCOUNTED = {
+    "edit distance": "SELECT damerau_levenshtein(repeat('ab', 15000), repeat('ba', 15000))",
+    "JSON": "SELECT json_array_length('[' || repeat('1,', 400000000) || '1]')",
+    "doubling": "SELECT length(list_reduce(list_transform(range(34), lambda x: 'x'), lambda a, b: a || a))",
+    "formats": "SELECT strptime(repeat('1', 100000000), repeat('%d', 10000000))",
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no /proc")
+@pytest.mark.parametrize("name", UNCOUNTED)
+def test_memory_that_the_engine_does_not_count_is_held(name, session, small):
+    limits = Limits(seconds=AMPLE, memory=2**28)
+    assert session.run(small, "SELECT count(DISTINCT x) FROM range(1000000) r(x)", limits).status == "ok"
+    process, most = psutil.Process(session._worker.pid), [0]
+    is_over = threading.Event()
+
+    def watch():
+        while not is_over.wait(0.02):
+            try:
+                most.append(process.memory_info().rss)
+            except psutil.NoSuchProcess:
+                return
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    execution = session.run(small, UNCOUNTED[name], limits)
+    is_over.set()
+    watching.join()
+    assert execution.status == "too_large", execution
+    assert max(most) < limits.memory + LEAST_SLACK + 2**28  # idle, and what comes between two looks on a busy machine
+    assert session.run(small, "SELECT count(*) FROM t", limits).table.rows() == [(100,)]

@@ -9,7 +9,7 @@ leaves do, so that the text grows with the value and not with its depth. Nothing
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import chain
@@ -30,6 +30,9 @@ NATIVE = {
 }
 ENCODED = {b"encoding": b"workbench-2"}  # field metadata of a column whose values carry their kind
 LONG = 1000  # rows from which a series is made faster than a list
+LOOK_EVERY = 10_000  # items of a list between two looks at the clock: some milliseconds
+Look = Callable[[], object]
+Column = tuple[pa.Array | pa.ChunkedArray, dict | None]
 ROWS = b"workbench.rows"  # schema metadata: a result may have rows without columns
 
 
@@ -49,14 +52,18 @@ class ResultTable:
 
         RecursionError for one nested too deeply; sessions do not let such values come so far (backends/wire.py).
         """
-        arrays, fields = [], []
         by_column = list(zip(*rows, strict=True)) if rows else [()] * len(columns)
-        for name, values in zip(columns, by_column, strict=True):
-            array, metadata = _to_arrow(values)
-            arrays.append(array)
-            fields.append(pa.field(_storable(name), array.type, metadata=metadata))
-        schema = pa.schema(fields, metadata={ROWS: str(len(rows)).encode()})
-        return cls(columns, pa.Table.from_arrays(arrays, schema=schema), len(rows))
+        return cls.from_arrays(columns, list(map(to_arrow, by_column)), len(rows))
+
+    @classmethod
+    def from_arrays(cls, columns: Sequence[str], data: Sequence[Column], height: int) -> "ResultTable":
+        """Columns as `to_arrow` gives them, each of one array or of chunks."""
+        named = zip(columns, data, strict=True)
+        fields = [pa.field(_storable(name), array.type, metadata=metadata) for name, (array, metadata) in named]
+        schema = pa.schema(fields, metadata={ROWS: str(height).encode()})
+        table = pa.Table.from_arrays([array for array, _ in data], schema=schema)
+        is_whole = all(isinstance(array, pa.Array) for array, _ in data)
+        return cls(columns, table if is_whole else table.combine_chunks(), height)
 
     def rows(self) -> list[tuple]:
         """The raw values. A date-time or time with a zone comes back with that zone's fixed offset."""
@@ -127,17 +134,50 @@ class ResultTable:
         return f"ResultTable({', '.join(self.columns)}; {self.height} rows)"
 
 
-def _to_arrow(values: Sequence) -> tuple[pa.Array, dict | None]:
+def to_arrow(values: Sequence, look: Look = bool, is_encoded: bool = False) -> Column:
+    """Values as Arrow holds them, and the metadata of their field. look: called often, raises when the clock is over.
+
+    is_encoded: let each carry its kind, even if they are of one plain kind.
+    """
     kinds = set(map(type, values)) - {type(None)}
     if not kinds:
         return pa.nulls(len(values)), None
-    kind = kinds.pop()
-    if not kinds and kind in NATIVE and not (kind in (datetime, time) and any(v and v.tzinfo for v in values)):
+    kind = kinds.pop() if len(kinds) == 1 else None
+    if kind in NATIVE and not is_encoded and not (kind in (datetime, time) and any(v and v.tzinfo for v in values)):
         try:
             return pa.array(values, NATIVE[kind]), None
         except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError):
             pass  # more than 64 bits, or text that is not UTF-8
-    return pa.array([None if value is None else _encode(value) for value in values], pa.string()), ENCODED
+    if kind in KINDS and kind is not str:
+        letter, encode, _ = KINDS[kind]
+        texts = [None if value is None else letter + encode(value) for value in values]
+    else:
+        texts = [None if value is None else _encode(value, look) for value in values]
+    return pa.array(texts, pa.string()), ENCODED
+
+
+def decimal_texts(values: Sequence[str | None], look: Look = bool) -> Column:
+    """Decimal numbers as an engine has written them, in the way that `to_arrow` holds Decimals."""
+    look()
+    texts = [None if value is None else f"d{value}" for value in values]
+    return (pa.array(texts, pa.string()), ENCODED) if any(texts) else (pa.nulls(len(texts)), None)
+
+
+def unite(parts: Sequence[Column], look: Look = bool) -> Column:
+    """The parts of one column, each from `to_arrow`, as `to_arrow` would give them together."""
+    if len(parts) == 1:
+        return parts[0]
+    kinds = {array.type: metadata for array, metadata in parts if not pa.types.is_null(array.type)}
+    if any(metadata == ENCODED for _, metadata in parts) or len(kinds) > 1:
+        found = []
+        for array, metadata in parts:
+            look()
+            found.append(array if metadata == ENCODED else to_arrow(array.to_pylist(), look, is_encoded=True)[0])
+        kind, metadata = pa.string(), ENCODED
+    else:
+        found = [array for array, _ in parts]
+        kind, metadata = next(iter(kinds), pa.null()), None
+    return pa.chunked_array([array.cast(kind) for array in found], kind), metadata
 
 
 def _from_arrow(column: pa.ChunkedArray, field: pa.Field) -> list:
@@ -147,8 +187,7 @@ def _from_arrow(column: pa.ChunkedArray, field: pa.Field) -> list:
     return [None if value is None else _decode(value) for value in values]
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))
+_json = json.JSONEncoder(separators=(",", ":")).encode  # json.dumps makes a new one each time
 
 
 # kind: (letter, text of a value, value of a text); JSON where the text itself may not be UTF-8
@@ -165,6 +204,7 @@ KINDS = {
     timedelta: ("L", lambda v: _json([v.days, v.seconds, v.microseconds]), lambda s: timedelta(*json.loads(s))),
     UUID: ("u", str, UUID),
 }
+UNESCAPED = KINDS.keys() - {str}  # kinds whose texts stand in JSON as they are
 # kind: (letter, its items, value of items)
 NESTED = {
     list: ("l", iter, list),
@@ -178,10 +218,10 @@ LETTERS = {letter: decode for letter, _, decode in KINDS.values()} | {
 NESTED_LETTERS = {letter: make for letter, _, make in NESTED.values()}
 
 
-def _encode(value: object) -> str:
+def _encode(value: object, look: Look) -> str:
     """A value as text, its first letter the kind; numbers in hexadecimal, which is exact and has no length limit."""
     if type(value) in NESTED:
-        return "n" + _json(_tree(value))
+        return "n" + _tree(value, look)
     if type(value) not in KINDS:
         raise TypeError(f"a result holds a value of kind {type(value).__name__}")
     letter, encode, _ = KINDS[type(value)]
@@ -190,16 +230,32 @@ def _encode(value: object) -> str:
     return letter + encode(value)
 
 
-def _tree(value: object) -> object:
-    """A nested value for JSON: each list a letter and its items, each leaf its own text."""
-    if type(value) not in NESTED:
-        return None if value is None else _encode(value)
+def _tree(value: object, look: Look) -> str:
+    """A nested value in JSON: each list a letter and its items, each leaf its own text. JSON's own writer cannot look."""
     letter, items, _ = NESTED[type(value)]
-    return [letter, *[_tree(item) for item in items(value)]]
+    items = list(items(value))
+    parts = [f'"{letter}"']
+    for start in range(0, len(items), LOOK_EVERY):
+        look()
+        piece = items[start : start + LOOK_EVERY]
+        kinds = set(map(type, piece))
+        if len(kinds) == 1 and kinds <= UNESCAPED:
+            letter, encode, _ = KINDS[kinds.pop()]
+            parts += [f'"{letter}{encode(item)}"' for item in piece]
+        else:
+            parts += [_tree(item, look) if type(item) in NESTED else _leaf(item, look) for item in piece]
+    return f"[{','.join(parts)}]"
+
+
+def _leaf(value: object, look: Look) -> str:
+    if value is None:
+        return "null"
+    text = _encode(value, look)
+    return f'"{text}"' if type(value) in UNESCAPED else _json(text)
 
 
 def _value(tree: object) -> object:
-    """The inverse of `_tree`."""
+    """The value of what `_tree` has written, read."""
     if type(tree) is not list:
         return None if tree is None else _decode(tree)
     return NESTED_LETTERS[tree[0]]([_value(item) for item in tree[1:]])

@@ -39,7 +39,8 @@ class Limits:
     seconds: float = 30.0
     rows: int = 1_000_000
     bytes: int = 256 * 2**20  # of the fetched values
-    # Bytes, of the process that runs a statement on SQLite, DuckDB and ClickHouse. The servers cannot be told it for one
+    # Bytes, of the process that runs a statement on SQLite, DuckDB and ClickHouse; what an engine does not count itself is
+    # held from outside, with some slack (worker.py). The servers cannot be told it for one
     # statement: the embedded ones hold to a fixed cap (PostgreSQL 3 GiB a process, MySQL 2 GiB a connection), a user's own
     # server to its settings.
     memory: int = 2 * 2**30
@@ -57,7 +58,8 @@ class Limits:
 class Execution:
     """One statement's outcome. status is one of STATUSES; table is there exactly when status is "ok".
 
-    seconds: wall time of execute and fetch as seen by the session. message: the engine's words, without host paths.
+    seconds: wall time of execute and fetch as seen by the session; making a table of the values is not in it, but it is
+    under the limit of time as they are. message: the engine's words, without host paths.
     key: under which the executor has stored it, None if it has not; is_cached: whether it was found there.
     """
 

@@ -22,9 +22,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from workbench.backends import clickhouse_values
 from workbench.backends.base import Execution, Limits, Session, without_paths
 from workbench.backends.clickhouse_errors import status_of
-from workbench.backends.wire import UnfitValue, size, take_over
+from workbench.backends.take_rows import Rows
+from workbench.backends.wire import Late, UnfitValue, size, take_over
 from workbench.errors import EngineError
-from workbench.result_table import ResultTable
 
 DSN_VARIABLE = "WORKBENCH_CLICKHOUSE_DSN"
 SCHEMES = {"clickhouse": "http", "http": "http", "clickhouses": "https", "https": "https"}
@@ -198,19 +198,24 @@ class ServerSession(Session):
         }
         try:
             body = connection.raw_stream(sql.rstrip("; \n"), fmt=clickhouse_values.FORMAT, settings=settings)
-            columns, rows = _rows(body, limits)
-            table = take_over(ResultTable.from_rows, columns, rows)
+            rows = Rows(started + limits.seconds)
+            columns = _read(body, limits, rows)
+            seconds = time.monotonic() - started - rows.seconds
+            table = rows.table(columns)
+        except Late:
+            return Execution("timeout", message=f"longer than {limits.seconds:g} s", seconds=time.monotonic() - started)
         except UnfitValue as error:
             return Execution(error.status, message=without_paths(error), seconds=time.monotonic() - started)
         except Exception as error:  # noqa: BLE001 the driver raises its own, urllib3's and plain ones: all are the outcome
             code = CODE.search(str(error))
             status = status_of(code[1], str(error)) if code else "crashed"
             return Execution(status, message=_words(error), seconds=time.monotonic() - started)
-        return Execution("ok", table=table, seconds=time.monotonic() - started)
+        return Execution("ok", table=table, seconds=seconds)
 
 
-def _rows(body, limits: Limits) -> tuple[list[str], list[tuple]]:
-    head, rest, rows, total = b"", b"", [], 0
+def _read(body, limits: Limits, rows: Rows) -> list[str]:
+    """Let the rows of an answer come; the columns' names."""
+    head, rest, total = b"", b"", 0
     columns: list[str] = []
     while data := body.read(READ_BYTES):
         rest += data
@@ -224,13 +229,15 @@ def _rows(body, limits: Limits) -> tuple[list[str], list[tuple]]:
         if found is None:  # an error that came up on the way
             raise ValueError(whole.decode(errors="replace")[-500:])
         columns, new = found
-        rows, total = rows + new, total + take_over(size, new)
-        if len(rows) > limits.rows or total > limits.bytes:
-            unit = f"{limits.rows} rows" if len(rows) > limits.rows else f"{limits.bytes} bytes"
+        rows.look()
+        rows.add(new)
+        total += take_over(size, new, rows.look)
+        if rows.height > limits.rows or total > limits.bytes:
+            unit = f"{limits.rows} rows" if rows.height > limits.rows else f"{limits.bytes} bytes"
             raise UnfitValue("too_large", f"the result has more than {unit}")
     if rest or not head:
         raise ValueError(rest.decode(errors="replace")[-500:])
-    return columns, rows
+    return columns
 
 
 def _cause(error: BaseException) -> BaseException:

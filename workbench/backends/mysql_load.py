@@ -20,8 +20,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from workbench.backends.mysql import NAME_CHARACTERS, ServerError, ask, quoted
-from workbench.backends.mysql_protocol import Late, TimedSocket, read_rows, send_query, send_rows
+from workbench.backends.mysql_protocol import TimedSocket, read_rows, send_query, send_rows
 from workbench.backends.mysql_server import CHARSET, COLLATION
+from workbench.backends.wire import Late
 from workbench.column_types import ARROW_TYPES, BATCH_BYTES, PlannedColumn, PlannedTable
 from workbench.sqlite_source import ForeignKey, fold
 

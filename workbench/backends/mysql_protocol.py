@@ -13,15 +13,12 @@ import pymysql
 from pymysql.constants import COMMAND, CR
 
 from workbench.backends.mysql import ServerError, server_error
+from workbench.backends.wire import Late
 
 RESET_CONNECTION = 0x1F  # COM_RESET_CONNECTION, which pymysql does not name
 VECTOR = 242  # a type of MySQL 9 that the driver takes for text
 LONGEST_PACKET = 0xFFFFFF  # a longer one goes on in the next
 PIECE = 2**20  # bytes sent at a time
-
-
-class Late(Exception):
-    """The clock is over."""
 
 
 class TooLarge(Exception):

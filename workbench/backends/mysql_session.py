@@ -15,11 +15,11 @@ import pymysql
 
 from workbench.backends.base import Execution, Limits, Session, without_paths
 from workbench.backends.mysql import ServerError, ask
-from workbench.backends.mysql_protocol import Late, TimedSocket, TooLarge, close, read_rows, reset, send_query
+from workbench.backends.mysql_protocol import TimedSocket, TooLarge, close, read_rows, reset, send_query
 from workbench.backends.mysql_server import CHARSET, COLLATION, MEANING
-from workbench.backends.wire import UnfitValue, take_over
+from workbench.backends.take_rows import Rows
+from workbench.backends.wire import Late, UnfitValue, take_over
 from workbench.errors import EngineError
-from workbench.result_table import ResultTable
 
 if TYPE_CHECKING:
     from workbench.backends.mysql import MySQLBackend
@@ -71,12 +71,15 @@ class MySQLSession(Session):
         started = time.monotonic()
         source.allow(started + limits.seconds + CLOSE_AFTER, FRAME * limits.bytes + 2**16)
         try:
-            columns, rows = _read(connection, sql, limits)
-            seconds = time.monotonic() - started
-            if seconds >= limits.seconds:  # SLEEP and BENCHMARK give a value when they are interrupted
+            rows = Rows(started + limits.seconds)
+            columns = _read(connection, sql, limits, rows)
+            seconds = time.monotonic() - started - rows.seconds
+            if (
+                time.monotonic() - started >= limits.seconds
+            ):  # SLEEP and BENCHMARK give a value when they are interrupted
                 return Execution("timeout", message=late, seconds=seconds)
             self._look_for_cuts(connection, source)
-            return Execution("ok", table=take_over(ResultTable.from_rows, columns, rows), seconds=seconds)
+            return Execution("ok", table=rows.table(columns), seconds=seconds)
         except ServerError as error:
             seconds = time.monotonic() - started
             status = status_of(error.number)
@@ -169,8 +172,8 @@ def _prepare(connection: pymysql.Connection, limits: Limits) -> None:
     ask(connection, f"SET NAMES {CHARSET} COLLATE {COLLATION}, {values}")
 
 
-def _read(connection: pymysql.Connection, sql: str, limits: Limits) -> tuple[list[str], list[tuple]]:
-    rows: list[tuple] = []
+def _read(connection: pymysql.Connection, sql: str, limits: Limits, rows: Rows) -> list[str]:
+    """Run a statement and let its rows come; the columns' names."""
     size = 0
     try:
         columns = send_query(connection, sql)
@@ -179,15 +182,15 @@ def _read(connection: pymysql.Connection, sql: str, limits: Limits) -> tuple[lis
         decoders = [decode for _, decode in columns]
         for fields in read_rows(connection):
             row = take_over(_values, fields, decoders)
-            rows.append(row)
+            rows.add([row])
             size += sum(len(value) if type(value) in (str, bytes) else 8 for value in row)
-            if len(rows) > limits.rows:
+            if rows.height > limits.rows:
                 raise UnfitValue("too_large", f"the result has more than {limits.rows} rows")
             if size > limits.bytes:
                 raise TooLarge
     except UnicodeEncodeError as error:  # a lone surrogate
         raise ServerError(1064, str(error)) from None
-    return [name for name, _ in columns], rows
+    return [name for name, _ in columns]
 
 
 def _values(fields: list[bytes | None], decoders: list) -> tuple:

@@ -2,10 +2,11 @@
 
 In: rows of a driver's Python values. Out: rows that marshal can carry, in which each value of another kind is a tuple
 (letter, content); and back. A plain tuple is therefore packed too. A kind that is not listed travels as its text.
-Also how much values weigh, and how deep they may be: asked of every result before more is done with it.
+Also how much values weigh, and how deep they may be: asked of every result before more is done with it. What walks
+through values takes `look`, called often: it raises Late when the clock is over, since one value may be a long walk.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import chain
@@ -13,6 +14,8 @@ from typing import TypeVar
 from uuid import UUID
 
 T = TypeVar("T")
+Look = Callable[[], None]
+PIECE = 10_000  # items of a list between two looks: some milliseconds
 DEEPEST = 100  # lists in lists; no dialect's ordinary query comes near it, and Python's own recursion has room
 UNFIT = ("too_large", "runtime_error", "refused")  # what a result can be, its values looked at
 TOO_DEEP = f"a value is nested more than {DEEPEST} deep"
@@ -28,41 +31,68 @@ KINDS = {
     time: ("H", time.isoformat, time.fromisoformat),
     timedelta: ("L", lambda v: [v.days, v.seconds, v.microseconds], lambda c: timedelta(*c)),
     UUID: ("u", str, UUID),
-    list: ("l", lambda v: [pack(item) for item in v], lambda c: [unpack(item) for item in c]),
-    tuple: ("p", lambda v: [pack(item) for item in v], lambda c: tuple(unpack(item) for item in c)),
-    dict: ("m", lambda v: [(pack(k), pack(i)) for k, i in v.items()], lambda c: {unpack(k): unpack(i) for k, i in c}),
 }
 LETTERS = {letter: value for letter, _, value in KINDS.values()}
+# the same of containers: (letter, their items, value of the items)
+CONTAINERS = {
+    list: ("l", list, list),
+    tuple: ("p", list, tuple),
+    dict: ("m", lambda v: list(chain.from_iterable(v.items())), lambda c: dict(zip(c[::2], c[1::2], strict=True))),
+}
+CONTAINER_LETTERS = {letter: value for letter, _, value in CONTAINERS.values()}
+
+
+class Late(Exception):
+    """The clock is over."""
+
+
+def patient() -> None:
+    """A look at no clock."""
+
+
+def pieces(items: Sequence[T], look: Look) -> Iterator[Sequence[T]]:
+    """The items in order, some at a time, with a look before each time."""
+    for start in range(0, len(items), PIECE):
+        look()
+        yield items[start : start + PIECE]
 
 
 def pack(value: object) -> object:
     kind = type(value)
     if kind in PLAIN:
         return value
+    if kind in CONTAINERS:
+        letter, items, _ = CONTAINERS[kind]
+        return letter, [item if type(item) in PLAIN else pack(item) for item in items(value)]
     if kind not in KINDS:
         return str(value)
     letter, content, _ = KINDS[kind]
     return letter, content(value)
 
 
-def unpack(value: object) -> object:
+def unpack(value: object, look: Look = patient) -> object:
     if type(value) is not tuple:
         return value
     letter, content = value
-    return LETTERS[letter](content)
+    if letter not in CONTAINER_LETTERS:
+        return LETTERS[letter](content)
+    items = []
+    for piece in pieces(content, look):
+        items += [unpack(item, look) if type(item) is tuple else item for item in piece]
+    return CONTAINER_LETTERS[letter](items)
 
 
 def pack_rows(rows: Iterable[tuple]) -> tuple[list[tuple], bool]:
     """The rows, and whether any value in them is packed."""
     rows = list(rows)
-    if all(type(value) in PLAIN for row in rows for value in row):
+    if PLAIN.issuperset(map(type, chain.from_iterable(rows))):
         return rows, False
-    return [tuple(map(pack, row)) for row in rows], True
+    return [tuple([value if type(value) in PLAIN else pack(value) for value in row]) for row in rows], True
 
 
-def unpack_rows(rows: list[tuple]) -> list[tuple]:
+def unpack_rows(rows: list[tuple], look: Look = patient) -> list[tuple]:
     """The inverse of `pack_rows` for rows that are packed."""
-    return [tuple(map(unpack, row)) for row in rows]
+    return [tuple([unpack(value, look) if type(value) is tuple else value for value in row]) for row in rows]
 
 
 class UnfitValue(Exception):
@@ -73,9 +103,9 @@ class UnfitValue(Exception):
         super().__init__(message)
 
 
-def unfit(error: Exception) -> UnfitValue:
+def unfit(error: Exception) -> UnfitValue | Late:
     """What an exception means that came up while values were made of what an engine has sent."""
-    if isinstance(error, UnfitValue):
+    if isinstance(error, (UnfitValue, Late)):
         return error
     if isinstance(error, MemoryError):
         return UnfitValue("too_large", "out of memory")
@@ -89,7 +119,7 @@ def take_over(read: Callable[..., T], *arguments: object) -> T:
     """read(*arguments), which makes values of what an engine has sent: whatever it raises is the statement's outcome.
 
     Drivers and Python have limits of their own (digits of a number, nesting, bytes that are no UTF-8), which a
-    statement can reach with any of an engine's types. Nothing else is called through here. UnfitValue.
+    statement can reach with any of an engine's types. Nothing else is called through here. UnfitValue, and Late of a look.
     """
     try:
         return read(*arguments)
@@ -97,23 +127,30 @@ def take_over(read: Callable[..., T], *arguments: object) -> T:
         raise unfit(error) from error
 
 
-def size(rows: Iterable[tuple]) -> int:
+def size(rows: Iterable[tuple], look: Look = patient) -> int:
     """Bytes of the values; a number, and any other kind, counts 8, a list or dict what it takes in memory.
 
     RecursionError for one nested more than DEEPEST deep.
     """
-    return sum(_size(value) for row in rows for value in row)
+    return _sizes(chain.from_iterable(rows), look, 0)
 
 
-def _size(value: object, depth: int = 0) -> int:
-    kind = type(value)
-    if kind in (str, bytes):
-        return len(value)
-    if kind is int:
-        return 8 if -LONG < value < LONG else value.bit_length() // 8
-    if kind not in (list, tuple, dict):
-        return 8
-    if depth == DEEPEST:
-        raise RecursionError
-    parts = chain.from_iterable(value.items()) if kind is dict else value
-    return CONTAINER + sum(PLACE + _size(part, depth + 1) for part in parts)
+def _sizes(values: Iterable, look: Look, depth: int) -> int:
+    """Depth: of the containers around the values."""
+    total = 0
+    for value in values:
+        kind = type(value)
+        if kind is str or kind is bytes:
+            total += len(value)
+        elif kind is int and not -LONG < value < LONG:
+            total += value.bit_length() // 8
+        elif kind not in CONTAINERS:
+            total += 8
+        elif depth == DEEPEST:
+            raise RecursionError
+        else:
+            parts = CONTAINERS[kind][1](value)
+            total += CONTAINER + PLACE * len(parts)
+            for piece in pieces(parts, look):
+                total += _sizes(piece, look, depth + 1)
+    return total
