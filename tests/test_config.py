@@ -46,6 +46,10 @@ BROKEN = {
         GOOD.replace("simulated}", "openai, base_url: 'http://me:s3cret@host/v1'}"),
         "models.0: base_url is http(s)://host/path",
     ),
+    "a port that there is not": (
+        GOOD.replace("simulated}", "openai, base_url: 'http://host:99999/v1'}"),
+        "models.0: Port out of range 0-65535",
+    ),
     "a key in the sampling": (GOOD.replace("simulated}", "openai, sampling: {api_key: s3cret}}"), "sampling.api_key"),
     "money without prices": (GOOD.replace("simulated}", "openai, limits: {money: 1.0}}"), "limits.money needs prices"),
     "an unknown limit": (GOOD.replace("simulated}", "openai, limits: {speed: 1}}"), "models.0.limits.speed"),

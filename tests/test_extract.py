@@ -117,6 +117,8 @@ THINKING = {
     "empty tags": ("<think>\n\n</think>\n\nanswer", None, (None, "answer")),
     "opened by the template": ("why\n</think>\nanswer", None, ("why", "answer")),
     "never closed": ("<think>why, and then", None, ("why, and then", "")),
+    "opened over and over": ("<think>" * 200_000, None, ("<think>" * 199_999, "")),
+    "opened over and over, closed once": ("<think>" * 3 + "a</think>b" + "<think>c", None, ("<think><think>a\nc", "b")),
     "a field": ("answer", "why", ("why", "answer")),
     "a field and tags": ("<think>b</think>answer", "a", ("a\nb", "answer")),
     "twice": ("<think>a</think>x<think>b</think>answer", None, ("a\nb", "xanswer")),

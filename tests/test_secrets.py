@@ -10,6 +10,9 @@ import yaml
 from asked_benchmark import make_benchmark
 from model_server import ModelServer
 
+from workbench.chat_body import parse_body, without
+from workbench.errors import AnswerLost
+
 CANARY = "sk-canary-4f1d9b7c2e"
 
 
@@ -48,6 +51,31 @@ def test_a_whole_run_leaves_no_key(server, tmp_path):
 
 # id -> (what the server does, exit code); every error of the server's repeats the key
 FAULTS = {"rejected": (["400"] * 20, 1), "unavailable": (["500"] * 20, 1), "lost": (["cut JSON"] * 20, 1)}
+
+
+SPELT = {"slashes escaped": "sk\\/canary\\/4f1d9b7c2e", "letters escaped": "\\u0073k/canary/4f1d9b7c2e"}
+
+
+@pytest.mark.parametrize("spelling", SPELT.values(), ids=SPELT)
+def test_an_answer_that_holds_the_key_as_json_may_spell_it(spelling):
+    body = parse_body('{"choices":[{"message":{"content":"' + spelling + '"}}]}', "application/json")
+    clean = without(body, lambda text: text.replace("sk/canary/4f1d9b7c2e", "<key>"))
+    assert clean == {"choices": [{"message": {"content": "<key>"}}]}
+
+
+def test_an_answer_too_deep_to_be_kept_is_lost():
+    body = {"choices": []}
+    for _ in range(200):
+        body = {"choices": [body]}
+    with pytest.raises(AnswerLost, match="nested more than"):
+        without(body, str)
+
+
+@pytest.mark.parametrize("key", [f"{CANARY}\n# a comment", f"cl\u00e9-{CANARY}"], ids=["two lines", "not ASCII"])
+def test_what_is_no_key_is_not_sent_or_shown(key, server, tmp_path):
+    done = _run(tmp_path, server.url, ["run", str(tmp_path / "c.yaml")], key=key)
+    assert done.returncode == 2 and "CANARY_KEY holds characters that no key has" in done.stderr
+    assert not _everywhere(tmp_path, done) and not server.calls
 
 
 @pytest.mark.parametrize(("cues", "code"), FAULTS.values(), ids=FAULTS)

@@ -5,11 +5,14 @@ thinking, finish reason and usage by kind. Tokens that an endpoint does not repo
 """
 
 import json
+from collections.abc import Callable
 
 from workbench.budget import Usage
 from workbench.errors import AnswerLost
 from workbench.records import clean_text
 from workbench.tokens import count_tokens
+
+DEEPEST = 100  # brackets within brackets; an answer of a chat has seven
 
 
 def parse_body(text: str, content_type: str) -> dict:
@@ -25,6 +28,19 @@ def parse_body(text: str, content_type: str) -> dict:
         raise AnswerLost(f"answered with {len(text) - end} characters after its JSON")
     if not isinstance(body, dict) or not isinstance(body.get("choices"), list):
         raise AnswerLost("answered with JSON that holds no choices")
+    return body
+
+
+def without(body: object, scrub: Callable[[str], str], depth: int = 0) -> object:
+    """The parsed body with every text scrubbed, however it was escaped. AnswerLost where it is nested too deep to be kept."""
+    if depth > DEEPEST:
+        raise AnswerLost(f"answered with JSON that is nested more than {DEEPEST} deep")
+    if isinstance(body, str):
+        return scrub(body)
+    if isinstance(body, list):
+        return [without(one, scrub, depth + 1) for one in body]
+    if isinstance(body, dict):
+        return {scrub(name): without(one, scrub, depth + 1) for name, one in body.items()}
     return body
 
 
@@ -59,6 +75,7 @@ def read_usage(body: dict, messages: list[dict[str, str]]) -> tuple[Usage, str]:
     reasoning = _count(_part(given, "completion_tokens_details").get("reasoning_tokens"))
     if not reasoning and thinking:
         reasoning = round(output * len(thinking) / (len(thinking) + len(text)))
+    reasoning = min(reasoning, output) if reasoning is not None else None  # a part of the output, whatever is said
     return Usage(input_, output, min(cached, input_) if cached is not None else None, reasoning), source
 
 

@@ -18,6 +18,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
+from urllib.parse import urlsplit
 
 import yaml
 from pydantic import (
@@ -155,6 +156,8 @@ class ModelConfig(_Strict):
         is_address = self.base_url not in (None, "embedded")
         if is_address and ("@" in self.base_url or "?" in self.base_url or not self.base_url.startswith("http")):
             raise ValueError("base_url is http(s)://host/path; a key comes from the variable that key_variable names")
+        if is_address:
+            urlsplit(self.base_url).port  # noqa: B018 raises ValueError where it is none
         if self.limits.money is not None and self.prices is None:
             raise ValueError("limits.money needs prices")
         secret = next((key for key in self.sampling if _SECRET.search(key)), None)

@@ -14,7 +14,6 @@ from workbench.schema import Schema
 
 STATUSES = ("ok", "empty", "refusal", "no_sql", *sorted(PLAN_ERROR_KINDS))
 
-_THINK = re.compile(r"<think>(.*?)</think>", re.DOTALL)
 _FENCE = re.compile(
     r"(?P<fence>```+|~~~+)(?:[\w+-]*[ \t]*\n|(?:sql|json)\b)?(?P<body>.*?)(?:(?P<end>(?P=fence))|\Z)",
     re.DOTALL | re.IGNORECASE,
@@ -52,8 +51,12 @@ def split_thinking(text: str, reasoning: str | None = None) -> tuple[str | None,
     A chat template may have opened the tag already, so that only its end is in the text; a tag that is not closed
     leaves no answer.
     """
-    found = [part.strip() for part in _THINK.findall(text)]
-    rest = _THINK.sub("", text)
+    found, outside, at = [], [], 0
+    while (start := text.find("<think>", at)) >= 0 and (end := text.find("</think>", start)) >= 0:
+        outside.append(text[at:start])
+        found.append(text[start + len("<think>") : end].strip())
+        at = end + len("</think>")
+    rest = "".join(outside) + text[at:]
     if "</think>" in rest:
         before, _, rest = rest.rpartition("</think>")
         found.insert(0, before.removeprefix("<think>").strip())

@@ -8,6 +8,7 @@ off when the file is opened again, so only calls whose answer had not arrived ar
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -110,12 +111,19 @@ class Journal:
 
     def _append(self, record: dict) -> int:
         line = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+        place = os.lseek(self.file, 0, os.SEEK_END)
+        half = len(line) // 2 if "answer" in record else 0
         try:
-            place = os.lseek(self.file, 0, os.SEEK_END)
-            half = len(line) // 2 if "answer" in record else 0
-            os.write(self.file, line[:half])
+            self._write(line[:half])
             kill_point("answer-half-written")
-            os.write(self.file, line[half:])
+            self._write(line[half:])
         except OSError as error:
+            with suppress(OSError):  # a stump would spoil the line after it
+                os.ftruncate(self.file, place)
             raise ResultsError(f"cannot be written: {error.strerror}", where=self.path) from error
         return place
+
+    def _write(self, data: bytes) -> None:
+        """All of it: a disk that is nearly full takes a part and says nothing, and the next call says why."""
+        while data:
+            data = data[os.write(self.file, data) :]

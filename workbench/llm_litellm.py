@@ -7,7 +7,7 @@ import os
 
 import openai
 
-from workbench.chat_body import parse_body
+from workbench.chat_body import parse_body, without
 from workbench.config import ModelConfig
 from workbench.errors import AnswerLost, GenerationError
 from workbench.llm_openai import find_key, rejection
@@ -42,7 +42,7 @@ class LiteLLMSender:
             raise rejection(error, self.clean) from None
         except openai.APIError as error:
             raise AnswerLost(self.clean(error)) from None
-        return parse_body(self.scrub(answer.model_dump_json()), "application/json")
+        return without(parse_body(answer.model_dump_json(), "application/json"), self.scrub)
 
     def scrub(self, text: str) -> str:
         """Without any key that the environment holds, since litellm picks its own."""

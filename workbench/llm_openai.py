@@ -15,7 +15,7 @@ from email.utils import parsedate_to_datetime
 import httpx2
 import openai
 
-from workbench.chat_body import parse_body
+from workbench.chat_body import parse_body, without
 from workbench.config import ModelConfig
 from workbench.errors import AnswerLost, CallRejected, GenerationError
 
@@ -29,6 +29,9 @@ def find_key(model: ModelConfig) -> str | None:
     key = os.environ.get(name, "").strip() if name else None
     if name and not key:
         raise GenerationError(f"the environment variable {name} holds no key", where=model.name)
+    if key and not (key.isascii() and key.isprintable()):
+        what = f"the environment variable {name} holds characters that no key has"
+        raise GenerationError(what, where=model.name, hint="one line of ASCII")
     return key
 
 
@@ -50,7 +53,8 @@ class OpenAISender:
         """The answer's body. CallRejected for an HTTP status that is an error, AnswerLost for everything else."""
         try:  # `chat.completions.create` does the same, after it has spent as long again on the types of its arguments
             raw = await self.client.post("/chat/completions", body=body, cast_to=httpx2.Response)
-            content_type, text = raw.headers.get("content-type", ""), raw.text
+            content_type = self.scrub(raw.headers.get("content-type", ""))
+            text = raw.content.decode("utf-8-sig", errors="replace")  # as JSON is, whatever charset the header names
         except openai.APIStatusError as error:
             raise rejection(error, self.clean) from None
         except openai.APITimeoutError:
@@ -60,7 +64,7 @@ class OpenAISender:
             raise AnswerLost(self.clean(f"the connection broke: {cause or type(cause).__name__}")) from None
         except (httpx2.HTTPError, UnicodeError) as error:
             raise AnswerLost(self.clean(f"the connection broke: {error or type(error).__name__}")) from None
-        return parse_body(self.scrub(text), content_type)
+        return without(parse_body(text, content_type), self.scrub)
 
     def scrub(self, text: str) -> str:
         return text.replace(self.key, "<key>") if self.key else text
