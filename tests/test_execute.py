@@ -14,10 +14,18 @@ import pytest
 from processes import all_end
 
 from workbench import execute, paths
-from workbench.backends import Limits, get_backend, postgres
+from workbench.backends import Limits, get_backend, postgres, server
+from workbench.backends.worker_session import WorkerSession
 from workbench.errors import EngineError
 from workbench.execute import Executor, Statement
 from workbench.sqlite_source import database_hash
+
+SLOW = "SELECT COUNT(*) FROM c t, c u, c v, c w WHERE t.x + u.x + v.x = w.x"  # minutes
+
+RUNS = {
+    "postgres": "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'WITH RECURSIVE c (x)%'",
+    "mysql": "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'WITH RECURSIVE c (x)%'",
+}
 
 
 def statements(shared: Path, engine: str = "sqlite") -> list[Statement]:
@@ -172,28 +180,56 @@ def test_a_database_that_is_missing_is_named_and_the_others_go_on(database, own_
         assert "no such database file" in executor.unprepared["sqlite", "gone"]
 
 
-def test_a_killed_server_crashes_what_runs_and_nothing_else(database):
-    if get_backend("postgres").find() is None:
-        pytest.skip("PostgreSQL is not installed")
-    slow = "SELECT count(*) FROM generate_series(1, 100000000000)"
-    running = f"SELECT pid FROM pg_stat_activity WHERE state = 'active' AND query LIKE '{slow[:40]}%'"
+@pytest.mark.parametrize("engine", ["postgres", "mysql"])
+@pytest.mark.parametrize("kills", [1, 2])
+def test_what_dies_with_its_server_runs_once_more(database, engine, kills):
+    if get_backend(engine).find() is None:
+        pytest.skip(f"{engine} is not installed")
+    slow = f"WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 900) {SLOW}"
     later = [f"SELECT a + {os.getpid() + i} FROM t" for i in range(20)]
-    with Executor(["postgres"], Limits(seconds=300), sessions=2) as executor:
-        backend = executor._engines["postgres"].backend
-        assert run(executor, database, "SELECT a FROM t", engine="postgres")[0].table.rows() == [(1,)]
+    killed = []
+    with Executor([engine], Limits(seconds=10), sessions=2) as executor:
+        backend = executor._engines[engine].backend
+        assert run(executor, database, "SELECT a FROM t", engine=engine)[0].table.rows() == [(1,)]
 
         def killed_in_between():
-            yield Statement("postgres", "a", database, slow, tag=0)
-            while not (found := backend._ask(running)):
-                time.sleep(0.05)
-            server = psutil.Process(found[0][0]).parent()
-            server.kill()
-            assert all_end([server], 60)
-            yield from (Statement("postgres", "a", database, sql, tag=i) for i, sql in enumerate(later, 1))
+            yield Statement(engine, "a", database, slow, tag=0)
+            for _ in range(kills):
+                while backend._ask(RUNS[engine]) != [(1,)] or (state := server._running(backend.folder())) is None:
+                    time.sleep(0.05)
+                killed.append(psutil.Process(state["server"]))
+                killed[-1].kill()
+                assert all_end(killed, 60)
+            yield from (Statement(engine, "a", database, sql, tag=i) for i, sql in enumerate(later, 1))
 
         results = {s.tag: e.status for s, e in executor.run_many(killed_in_between())}
-    assert results == {0: "crashed"} | dict.fromkeys(range(1, 21), "ok"), executor.unavailable
-    assert not executor.unavailable
+    assert results == {0: "timeout" if kills == 1 else "crashed"} | dict.fromkeys(range(1, 21), "ok")
+    assert len(killed) == kills and not executor.unavailable
+
+
+@pytest.mark.parametrize(
+    "sql", [f"SELECT x{'If' * 1200}(1)", "SELECT '\ud800'", f"SELECT {'(' * 50_000}"], ids=["long", "half", "deep"]
+)
+def test_what_the_gate_stumbles_over_ends_no_run(database, own_cache, sql):
+    engines = [name for name in ("sqlite", "clickhouse") if get_backend(name).find()]
+    with Executor(engines, Limits(seconds=5)) as executor:
+        for engine in engines:
+            first, second = run(executor, database, sql, "SELECT a FROM t", engine=engine)
+            assert first.status != "ok" and second.table.rows() == [(1,)]
+
+
+def test_what_a_session_stumbles_over_is_one_statements_outcome(database, own_cache, monkeypatch):
+    def stumble(self, name, sql, limits):
+        if "1 + 1" in sql:
+            raise RecursionError("maximum recursion depth exceeded")
+        return ordinary(self, name, sql, limits)
+
+    ordinary = WorkerSession.run
+    monkeypatch.setattr(WorkerSession, "run", stumble)
+    with Executor(["sqlite"]) as executor:
+        first, second = run(executor, database, "SELECT 1 + 1", "SELECT a FROM t")
+    assert (first.status, first.message) == ("runtime_error", "RecursionError: maximum recursion depth exceeded")
+    assert second.table.rows() == [(1,)]
 
 
 def test_a_kill_between_answer_and_flush_loses_only_that_result(database, own_cache):

@@ -80,6 +80,25 @@ OF_ONE_ENGINE = [
     ("mysql", f"SELECT /*+ {DEEP} */ SLEEP(1)", "refused", "sleep"),
     ("mysql", f"SELECT /*+ {DEEP} NO_ICP(t) */ 1", "refused", "hides"),
     ("mysql", "SELECT /*+ SET_VAR(cte_max_recursion_depth=1000000) */ 1", "refused", "hides"),
+    (
+        "mysql",
+        "SELECT ST_X(POINT(1, 2)), ST_Distance_Sphere(POINT(1, 2), POINT(3, 4)), JSON_EXTRACT(a, '$.b[*]')",
+        None,
+        "",
+    ),
+    ("mysql", "SELECT ST_Buffer(POINT(1, 2), 1)", "refused", "st_buffer"),
+    ("mysql", "SELECT ExtractValue(REPEAT(n, 300), 'count(//*[//*[//*]])')", "refused", "extractvalue"),
+    ("mysql", "SELECT ST_HausdorffDistance(ST_GeomFromText(n), POINT(1, 2)) FROM t", "refused", "st_hausdorffdistance"),
+    ("mysql", "SELECT JSON_MERGE_PRESERVE(REPEAT(n, 3000), '[1]') FROM t", "refused", "json_merge_preserve"),
+    ("mysql", "SELECT a->'$.b' FROM t WHERE n LIKE '**' OR n = '5 $ **'", None, ""),
+    ("mysql", "SELECT a->' $**.b' FROM t", "refused", "JSON path"),
+    ("mysql", "SELECT `\U0001f600`.a FROM t", "name_error", "\U0001f600"),
+    ("mysql", "SELECT * FROM \U0001f600", "name_error", "\U0001f600"),
+    ("mysql", "SELECT a AS `\U0001f600`, '\U0001f600', `\uffff` FROM t", None, ""),
+    ("sqlite", "SELECT * FROM \U0001f600", None, ""),
+    ("clickhouse", "SELECT sumArrayIfOrNull(a, b)", None, ""),
+    ("clickhouse", "SELECT nosuchIf(a, b)", "name_error", "nosuchif"),
+    ("clickhouse", f"SELECT x{'If' * 90_000}(1)", "name_error", "no function"),
     ("clickhouse", "SELECT sumIf(a, b), uniqExactOrNull(a), quantile(0.5)(a), a::Nullable(Int32) FROM t", None, ""),
     ("clickhouse", "SELECT arrayMap(x -> x + 1, [1]), x'41' FROM t FINAL LIMIT 1 BY a", None, ""),
     ("clickhouse", "SELECT 1 UNION SELECT 2", None, ""),
@@ -131,6 +150,14 @@ def test_what_is_no_single_query_is_refused(sql, reason, dialect):
 @pytest.mark.parametrize(("sql", "reason"), NO_SQL)
 def test_what_is_no_sql_is_a_syntax_error(sql, reason, dialect):
     assert examine(sql, dialect) == ("syntax_error", reason)
+
+
+def test_whatever_the_gate_stumbles_over_is_refused(monkeypatch):
+    def stumble(*_):
+        return stumble()
+
+    monkeypatch.setattr(gate, "check_tree", stumble)
+    assert examine("SELECT 1", "sqlite") == ("refused", "the gate cannot read it (RecursionError)")
 
 
 @pytest.mark.parametrize(("dialect", "sql", "outcome", "reason"), OF_ONE_ENGINE)

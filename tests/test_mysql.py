@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from datetime import date, datetime, timedelta
@@ -84,6 +85,7 @@ MORE = [
         ["bigint"] * 4,
         notes=("is named 'É_", "is named 's_"),
     ),
+    Trap("a name that shrinks in lower case", '("\u212a" INT, "k" INT)', [(1, 2)], ["bigint"] * 2, notes=("is named '_' there",)),
     Trap("names with what MySQL lacks", '("\U0001f600" INT, "a " INT, "a" INT)', [(1, 2, 3)], ["bigint"] * 3,
          notes=("is named '_' there", "is named 'a_"), name="spaced  "),
     Trap("names that end in white space", '("a\t" INT, "a\n " INT, "a\vb\r" INT)', [(1, 2, 3)], ["bigint"] * 3,
@@ -543,6 +545,22 @@ def test_a_step_that_cannot_be_killed_ends_with_its_server(own, monkeypatch):
         assert session.run("wb_x", "SELECT count(*) FROM t", LIMITS).table.rows() == [(0,)]
 
 
+def test_whoever_comes_while_the_server_starts_again_waits_for_it(own):
+    own.publish(own.create("wb_x"), "wb_x")
+    sessions = [own.session() for _ in range(4)]
+    with ThreadPoolExecutor(len(sessions)) as pool:
+        for _ in range(2):
+            found = list(pool.map(lambda session: session.run("wb_x", "SELECT 1", LIMITS).status, sessions))
+            assert found == ["ok"] * len(sessions)
+            server.kill(mysql_server.folder())
+    for session in sessions:
+        session.close()
+    own.stop()
+    with pytest.raises(EngineError, match="its server was ended and did not start again"):
+        own.connect()
+    own.start()
+
+
 def test_a_failed_start_gives_the_servers_first_reason(own):
     own.publish(own.create("wb_kept"), "wb_kept")
     family = processes(mysql_server.folder())
@@ -692,8 +710,9 @@ def test_without_apt_there_is_one_clear_line(tmp_path, monkeypatch, capsys):
         (" ", "", ""),
         ("a\tb \t\n\v\f\r", "a\tb", "a\tb"),
         ("a\u00a0", "a\u00a0", "a\u00a0"),
+        ("a\u212ab", "a_b", "a\u212ab"),
     ],
-    ids=["as it is", "spaces", "beyond the basic plane", "long", "only a space", "white space", "no white space to it"],
+    ids=["as it is", "spaces", "high", "long", "only a space", "white space", "no white space to it", "kelvin"],
 )
 def test_names(name, column, table):
-    assert (mysql_load.cut(name, 64), mysql_load.cut_table(name, 64)) == (column, table)
+    assert (mysql_load.cut_column(name, 64), mysql_load.cut_table(name, 64)) == (column, table)

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from workbench import paths
 from workbench.backends import BACKENDS, disk, get_backend
-from workbench.backends.base import Backend, Execution, Limits, Session
+from workbench.backends.base import Backend, Execution, Limits, Session, without_paths
 from workbench.errors import BenchmarkError, EngineError, MigrationError
 from workbench.faults import kill_point
 from workbench.gate import check_select, examine
@@ -32,9 +32,11 @@ from workbench.sqlite_source import database_hash
 
 __all__ = ["Executor", "Statement", "check_select"]
 
-FORMAT = 2  # raise when sessions would give other values for the same statement
+FORMAT = 3  # raise when sessions would give other values for the same statement
 NOT_STORED = ("timeout", "crashed")
 IN_FLIGHT = 64  # different statements taken from the input and not yet answered
+# What a statement's text or values can make Python raise; all else is this machine's trouble or a fault of ours.
+HOSTILE = (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError, pa.ArrowException)
 DESCRIPTION = b"workbench.execution"  # schema metadata of a stored result
 
 
@@ -55,18 +57,37 @@ class _Engine:
     pool: ThreadPoolExecutor
     idle: list[Session] = field(default_factory=list)
     all: list[Session] = field(default_factory=list)
+    turns: threading.Condition = field(default_factory=threading.Condition)
+    running: int = 0
+    is_taken: bool = False  # by one statement that runs alone
 
     @contextmanager
-    def session(self) -> Iterator[Session]:
+    def session(self, is_alone: bool = False) -> Iterator[Session]:
+        """A session for one statement; alone: while no other runs, and nothing goes on that one has left behind."""
+        with self.turns:
+            self.turns.wait_for(lambda: not self.is_taken)
+            if is_alone:
+                self.is_taken = True
+                self.turns.wait_for(lambda: not self.running)
+            self.running += 1
         try:
-            session = self.idle.pop()
-        except IndexError:
-            session = self.backend.session()
-            self.all.append(session)
-        try:
-            yield session
+            if is_alone:
+                for other in self.all:
+                    other.settle()
+            try:
+                session = self.idle.pop()
+            except IndexError:
+                session = self.backend.session()
+                self.all.append(session)
+            try:
+                yield session
+            finally:
+                self.idle.append(session)
         finally:
-            self.idle.append(session)
+            with self.turns:
+                self.running -= 1
+                self.is_taken = self.is_taken and not is_alone
+                self.turns.notify_all()
 
 
 class Executor:
@@ -228,13 +249,27 @@ class Executor:
         try:
             with disk.explained(name, engine.backend.folder(), EngineError, statement.db_id):
                 database = ensure_database(engine.backend, statement.sqlite_path, statement.db_id)
-                with engine.session() as session:
-                    return session.run(database, statement.sql, self.limits)
+                execution = self._run_in(engine, database, statement.sql)
+                # A shared server may have died of another's statement: once more, and nothing else at the same time.
+                if execution is not None and execution.status == "crashed" and engine.backend.is_running() is not None:
+                    execution = self._run_in(engine, database, statement.sql, is_alone=True)
+                return execution
         except EngineError as error:
-            self.unavailable[name] = str(error)
+            self.unavailable.setdefault(name, str(error))
         except (MigrationError, BenchmarkError) as error:
             self.unprepared[name, statement.db_id] = str(error)
         return None
+
+    def _run_in(self, engine: _Engine, database: str, sql: str, is_alone: bool = False) -> Execution | None:
+        """One statement in a session of its engine; what Python stumbles over on the way is the statement's outcome."""
+        with engine.session(is_alone) as session:
+            if self._is_ending:
+                return None
+            try:
+                return session.run(database, sql, self.limits)
+            except HOSTILE as error:
+                session.close()  # nobody knows how far it was
+                return Execution("runtime_error", message=without_paths(f"{type(error).__name__}: {error}"))
 
 
 def _file(key: str) -> Path:

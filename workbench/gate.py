@@ -52,6 +52,8 @@ LOCKS = (("FOR", ("UPDATE", "SHARE", "NO", "KEY")), ("LOCK", ("IN",)))
 # for columns, since none of them does anything with one argument that the reader's role and its transaction allow.
 COLUMN_GROUPS = ("catalog", "large_objects", "behind_operators_types_and_indexes")
 SORTING = ("ASC", "DESC")
+MOST_COMBINATORS = 8  # of one function's name; ClickHouse allows more, and no query that says something has three
+EVERYWHERE = re.compile(r"\s*\$.*\*\*", re.DOTALL)  # each ** multiplies the places that MySQL looks at, in one step
 SERVER_VARIABLES = ("version", "version_comment")
 
 
@@ -98,7 +100,17 @@ def check_select(sql: str, dialect: str) -> str | None:
 
 @functools.lru_cache(maxsize=512)  # a gold is run, and looked up for its pairs
 def examine(sql: str, dialect: str) -> tuple[str, str] | None:
-    """The outcome and reason of a statement that is not run: refused, syntax_error (no SQL) or name_error."""
+    """The outcome and reason of a statement that is not run: refused, syntax_error (no SQL) or name_error.
+
+    Never raises for what a statement holds: one that the gate stumbles over is refused.
+    """
+    try:
+        return _examine(sql, dialect)
+    except Exception as error:  # noqa: BLE001 hostile text may find any of its own faults or of a parser's
+        return "refused", f"the gate cannot read it ({type(error).__name__})"
+
+
+def _examine(sql: str, dialect: str) -> tuple[str, str] | None:
     if len(sql) > LONGEST:
         return "refused", f"it is longer than {LONGEST} characters"
     if "\0" in sql or any("\ud800" <= character <= "\udfff" for character in sql):
@@ -117,6 +129,7 @@ def examine(sql: str, dialect: str) -> tuple[str, str] | None:
     call = _check_calls(tokens, dialect)
     if call is not None and call[0] == "refused":
         return call
+    call = call or (_check_names(tokens) if dialect == "mysql" else None)
     verdict, is_read = check_tree(tokens, dialect)
     # An unknown name in what cannot be read is the smaller error of the two.
     return verdict or (call if is_read or call is None else ("syntax_error", f"not readable as {dialect}"))
@@ -163,6 +176,8 @@ def _check_tokens(tokens: list[Token], dialect: str) -> str | None:
                 return "it reads settings"
         if token.text == ":" and after.text == "=" and dialect == "mysql":
             return "it sets a variable"
+        if token.kind == "string" and dialect == "mysql" and EVERYWHERE.match(token.name):
+            return "a JSON path with ** may take minutes that no kill ends"
     return None
 
 
@@ -210,6 +225,17 @@ def _check_calls(tokens: list[Token], dialect: str) -> tuple[str, str] | None:
     return unknown
 
 
+def _check_names(tokens: list[Token]) -> tuple[str, str] | None:
+    """A name that MySQL would read as another: each character beyond the basic plane becomes `?` there.
+
+    What AS gives is no name of a table or column that is there.
+    """
+    for before, token in pairwise(tokens):
+        if token.kind in ("word", "name") and max(token.text) > "\uffff" and before.upper != "AS":
+            return "name_error", f"MySQL has no name like {token.name[:60]!r}"
+    return None
+
+
 def _called(tokens: list[Token], dialect: str):
     """Place, name, and whether it is sure, of everything that may be a call: mostly what stands before a bracket."""
     takes_functions = dialect == "clickhouse" and any(
@@ -231,10 +257,13 @@ def _called(tokens: list[Token], dialect: str):
 
 
 def _is_aggregate(name: str, lists: Functions) -> bool:
-    """Whether it is an allowed function with combinators, like sumIf."""
-    for suffix in lists.combinators.exact:
-        base = name.removesuffix(suffix)
-        if base not in ("", name) and (base in lists.allowed.exact or _is_aggregate(base, lists)):
+    """Whether it is an allowed function with combinators, like sumIf; a name has a few at most."""
+    bases = {name}
+    for _ in range(MOST_COMBINATORS):
+        bases = {
+            base.removesuffix(suffix) for base in bases for suffix in lists.combinators.exact if base.endswith(suffix)
+        }
+        if not bases.isdisjoint(lists.allowed.exact):
             return True
     return False
 

@@ -17,6 +17,8 @@ from uuid import UUID
 
 import pyarrow as pa
 
+from workbench.records import clean_text
+
 NATIVE = {
     int: pa.int64(),
     float: pa.float64(),
@@ -50,6 +52,7 @@ class ResultTable:
     def from_rows(cls, columns: Sequence[str], rows: Sequence[Sequence]) -> "ResultTable":
         """Take over the driver's rows. TypeError for a value of a kind that no engine here gives.
 
+        A lone surrogate in a name or text becomes U+FFFD: nobody could write it down.
         RecursionError for one nested too deeply; sessions do not let such values come so far (backends/wire.py).
         """
         by_column = list(zip(*rows, strict=True)) if rows else [()] * len(columns)
@@ -58,8 +61,9 @@ class ResultTable:
     @classmethod
     def from_arrays(cls, columns: Sequence[str], data: Sequence[Column], height: int) -> "ResultTable":
         """Columns as `to_arrow` gives them, each of one array or of chunks."""
+        columns = [clean_text(name) for name in columns]
         named = zip(columns, data, strict=True)
-        fields = [pa.field(_storable(name), array.type, metadata=metadata) for name, (array, metadata) in named]
+        fields = [pa.field(name, array.type, metadata=metadata) for name, (array, metadata) in named]
         schema = pa.schema(fields, metadata={ROWS: str(height).encode()})
         table = pa.Table.from_arrays([array for array, _ in data], schema=schema)
         is_whole = all(isinstance(array, pa.Array) for array, _ in data)
@@ -123,7 +127,7 @@ class ResultTable:
         if ROWS not in metadata:
             raise pa.ArrowInvalid("not a stored result")
         table = table.replace_schema_metadata({ROWS: metadata[ROWS]})
-        return cls([_restored(field.name) for field in table.schema], table, int(metadata[ROWS]))
+        return cls(table.schema.names, table, int(metadata[ROWS]))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ResultTable) and self.to_bytes() == other.to_bytes()  # NaN equals itself here
@@ -147,7 +151,7 @@ def to_arrow(values: Sequence, look: Look = bool, is_encoded: bool = False) -> C
         try:
             return pa.array(values, NATIVE[kind]), None
         except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError):
-            pass  # more than 64 bits, or text that is not UTF-8
+            pass  # more than 64 bits, or text with a lone surrogate
     if kind in KINDS and kind is not str:
         letter, encode, _ = KINDS[kind]
         texts = [None if value is None else letter + encode(value) for value in values]
@@ -190,12 +194,12 @@ def _from_arrow(column: pa.ChunkedArray, field: pa.Field) -> list:
 _json = json.JSONEncoder(separators=(",", ":")).encode  # json.dumps makes a new one each time
 
 
-# kind: (letter, text of a value, value of a text); JSON where the text itself may not be UTF-8
+# kind: (letter, text of a value, value of a text)
 KINDS = {
     bool: ("t", lambda v: str(int(v)), lambda s: s == "1"),
     int: ("i", lambda v: f"{v:x}", lambda s: int(s, 16)),
     float: ("f", float.hex, float.fromhex),
-    str: ("s", str, str),
+    str: ("s", clean_text, str),
     bytes: ("b", lambda v: base64.b64encode(v).decode(), base64.b64decode),
     Decimal: ("d", str, Decimal),
     date: ("D", date.isoformat, date.fromisoformat),
@@ -212,7 +216,7 @@ NESTED = {
     dict: ("m", lambda v: chain.from_iterable(v.items()), lambda i: dict(zip(i[::2], i[1::2], strict=True))),
 }
 LETTERS = {letter: decode for letter, _, decode in KINDS.values()} | {
-    "j": json.loads,
+    "j": lambda s: clean_text(json.loads(s)),  # stored by versions that kept lone surrogates
     "n": lambda s: _value(json.loads(s)),
 }
 NESTED_LETTERS = {letter: make for letter, _, make in NESTED.values()}
@@ -225,8 +229,6 @@ def _encode(value: object, look: Look) -> str:
     if type(value) not in KINDS:
         raise TypeError(f"a result holds a value of kind {type(value).__name__}")
     letter, encode, _ = KINDS[type(value)]
-    if letter == "s" and not _is_utf8(value):
-        return "j" + _json(value)
     return letter + encode(value)
 
 
@@ -263,22 +265,6 @@ def _value(tree: object) -> object:
 
 def _decode(text: str) -> object:
     return LETTERS[text[0]](text[1:])
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _storable(name: str) -> str:
-    return name if _is_utf8(name) and not name.startswith("\\j") else "\\j" + _json(name)
-
-
-def _restored(name: str) -> str:
-    return json.loads(name[2:]) if name.startswith("\\j") else name
 
 
 def _shown(value: object) -> str:

@@ -85,6 +85,9 @@ class Session:
         """From another thread: let the statement that runs end soon, whatever its outcome."""
         raise NotImplementedError
 
+    def settle(self) -> None:
+        """Wait until nothing goes on in the engine that an ended statement of this session has left there."""
+
     def close(self) -> None:
         raise NotImplementedError
 

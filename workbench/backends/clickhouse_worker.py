@@ -131,15 +131,21 @@ def answer(root, name, sql, seconds, row_limit, byte_limit, memory, settings) ->
             return "too_large", "out of memory", None, None
         except wire.UnfitValue as error:
             return error.status, str(error), None, None
-        except (chdb.ChdbError, RuntimeError) as error:
-            code = CODE.search(str(error))
+        except (chdb.ChdbError, RuntimeError, UnicodeDecodeError) as error:
+            code = CODE.search(said(error))
             return code[1] if code else "", words(error), None, None
         except UnicodeEncodeError as error:  # a lone surrogate
             return "62", str(error), None, None
 
 
+def said(error: Exception) -> str:
+    """An error as the engine has put it: where it quotes bytes that are no UTF-8, chdb raises its decoder's complaint."""
+    lost = error if isinstance(error, UnicodeDecodeError) else error.__cause__
+    return lost.object.decode(errors="replace") if isinstance(lost, UnicodeDecodeError) else str(error)
+
+
 def words(error: Exception) -> str:
-    return PREFIX.sub("", SUFFIX.sub("", str(error)[: wire.LONGEST_MESSAGE]))
+    return PREFIX.sub("", SUFFIX.sub("", said(error)[: wire.LONGEST_MESSAGE]))
 
 
 def main() -> None:

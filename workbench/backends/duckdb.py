@@ -38,6 +38,7 @@ ERRORS = (
     ("type_error", "ConversionException|TypeMismatchException", ""),
     ("timeout", "InterruptException", ""),
     ("too_large", "OutOfMemoryException", ""),
+    ("too_large", "InternalException|FatalException", "Memory allocation failure"),
     ("crashed", "InternalException|FatalException|IOException|SerializationException", ""),
 )
 

@@ -24,6 +24,7 @@ import contextlib
 import datetime  # noqa: F401 DuckDB makes values of these
 import decimal  # noqa: F401
 import marshal
+import re
 import resource
 import signal
 import threading
@@ -38,6 +39,7 @@ import wire
 CHUNK, CHUNK_BYTES = 2_000, 2**20  # most rows per message, and about how many bytes
 ALARM_MARGIN = 2  # seconds after the limit; the parent kills at half a second
 ADDRESSES = 8 * 2**30  # bytes of address space beyond the memory limit: libraries, threads, allocators' reserves
+MORE = re.compile(r"\n\n(?:LINE |Stack Trace)")  # what follows an error's words: the place in the SQL, addresses
 SETTINGS = {
     "enable_external_access": False,
     "autoload_known_extensions": False,
@@ -106,7 +108,9 @@ def answer(path: str, sql: str, seconds: float, row_limit: int, byte_limit: int,
             started = time.perf_counter()
         return None, None, columns, spent + time.perf_counter() - started
     except (duckdb.Error, UnicodeEncodeError) as error:  # a lone surrogate
-        words = str(error)[: wire.LONGEST_MESSAGE].partition("\n\nLINE ")[0]
+        if isinstance(error, duckdb.InternalException | duckdb.FatalException):
+            opened.popitem()[1].close()  # it answers nothing more
+        words = MORE.split(str(error)[: wire.LONGEST_MESSAGE])[0]
         return type(error).__name__, words, None, None
     except Exception as error:  # noqa: BLE001 of values that Python has no place for
         found = wire.unfit(error)

@@ -155,11 +155,12 @@ class MySQLBackend(Backend):
         """
         import pymysql
 
-        given = self._given() if self._dsn else {"unix_socket": str(self._sockets() / SOCKET), "user": OWNER}
-        if not self._dsn:
-            given |= {"password": self._lease.secret, "ssl_disabled": True}
-        if role == "reader":
-            given |= {"user": _reader_name(database), "password": self._reader(database)[1]}
+        with self._lock:  # while the server is started again there is no way to it
+            given = self._given() if self._dsn else {"unix_socket": str(self._sockets() / SOCKET), "user": OWNER}
+            if not self._dsn:
+                given |= {"password": self._lease.secret, "ssl_disabled": True}
+            if role == "reader":
+                given |= {"user": _reader_name(database), "password": self._reader(database)[1]}
         password = given.get("password")
         given |= {"password": (password or "").encode()}  # of a text the driver would take Latin-1
         given |= {"database": database, "charset": CHARSET, "collation": COLLATION, "autocommit": True}
@@ -180,7 +181,7 @@ class MySQLBackend(Backend):
         """End another connection of this server, and what it is doing, by its number.
 
         One step of a statement (a search in a text of megabytes) does not look whether it is to end. An embedded server
-        that still runs it after server.UNKILLABLE seconds is killed itself; all its users' statements then count as crashed.
+        that still runs it after server.UNKILLABLE seconds is killed itself; its other users run their statements again.
         """
         with closing(self.connect(read_timeout=5)) as connection:
             try:
@@ -207,7 +208,7 @@ class MySQLBackend(Backend):
 
     def _sockets(self) -> Path:
         if self._lease is None:
-            raise EngineError("not started", where=self.name)
+            raise server.gone(self.name)
         return self._lease.sockets
 
     def _given(self) -> dict:

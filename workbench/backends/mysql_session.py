@@ -64,6 +64,7 @@ class MySQLSession(Session):
     def __init__(self, backend: "MySQLBackend"):
         self._backend = backend
         self._connections: dict[str, tuple[pymysql.Connection, TimedSocket]] = {}
+        self._killing: list[threading.Thread] = []
 
     def run(self, database: str, sql: str, limits: Limits) -> Execution:
         connection, source = self._ready(database, limits)
@@ -106,6 +107,10 @@ class MySQLSession(Session):
         for connection, _ in list(self._connections.values()):
             with suppress(EngineError):  # the server is gone, and the statement with it
                 self._backend.terminate(connection.thread_id())
+
+    def settle(self) -> None:
+        for killing in self._killing:
+            killing.join()
 
     def close(self) -> None:
         for database in list(self._connections):
@@ -152,6 +157,7 @@ class MySQLSession(Session):
         self._drop(database)
         killing.start()
         killing.join(CLOSE_AFTER)
+        self._killing = [thread for thread in (*self._killing, killing) if thread.is_alive()]
 
     def _drop(self, database: str) -> None:
         connection, _ = self._connections.pop(database, (None, None))

@@ -172,11 +172,12 @@ class PostgresBackend(Backend):
         """A libpq connection string for a database. role: "owner" (may do anything) or "reader"."""
         from psycopg.conninfo import make_conninfo
 
-        given = self._given() if self._dsn else {"host": str(self._sockets()), "port": PORT, "user": "postgres"}
-        if not self._dsn:
-            given["password"] = self._lease.secret
-        if role == "reader":
-            given |= {"user": READER, "password": self._reader_password}
+        with self._lock:  # while the server is started again there is no way to it
+            given = self._given() if self._dsn else {"host": str(self._sockets()), "port": PORT, "user": "postgres"}
+            if not self._dsn:
+                given["password"] = self._lease.secret
+            if role == "reader":
+                given |= {"user": READER, "password": self._reader_password}
         return make_conninfo(**given | {"dbname": database, "application_name": "workbench"})
 
     def terminate(self, process: int) -> None:
@@ -184,7 +185,7 @@ class PostgresBackend(Backend):
 
         Neither a planner at work nor one step of a function looks whether it is to end. A process of an embedded server
         that still runs after server.UNKILLABLE seconds is killed, upon which the server starts all its processes anew:
-        other statements then count as crashed. The gate does not let through what is known to take so long.
+        other users run their statements again. The gate does not let through what is known to take so long.
         """
         running = "SELECT backend_start FROM pg_stat_activity WHERE pid = %s"
         begun = self._ask(running, (process,))
@@ -206,7 +207,7 @@ class PostgresBackend(Backend):
 
     def _sockets(self) -> Path:
         if self._lease is None:
-            raise EngineError("not started", where=self.name)
+            raise server.gone(self.name)
         return self._lease.sockets
 
     def _given(self) -> dict:

@@ -120,6 +120,12 @@ def kill(folder: Path) -> None:
         os.kill(state["server"], signal.SIGKILL)
 
 
+def gone(engine: str) -> EngineError:
+    """What to say of a server that this process does not use: not yet, or no longer since it did not come back."""
+    what = "its server was ended and did not start again"
+    return EngineError(what, where=engine, hint="the same command tries it again")
+
+
 def pin(folder: Path, is_pinned: bool) -> None:
     """Keep the folder's server running without users, or no longer."""
     if is_pinned:
