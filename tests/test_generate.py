@@ -97,7 +97,7 @@ def test_samples_are_rows_of_their_own_and_the_first_is_scored(root):
     rows = Run.open("s").table("generations")
     assert rows.group_by("sample").len().sort("sample").rows() == [(0, 6), (1, 6), (2, 6)]
     assert rows.filter(sample=0)["artefact"].to_list() != rows.filter(sample=1)["artefact"].to_list()
-    wb.score("s", ["sqlite"])
+    assert "12 further samples left out" in str(wb.score("s", ["sqlite"]))
     assert Run.open("s").table("scores").height == 6
 
 

@@ -45,7 +45,8 @@ def score(
         generations = run.table("generations").join(
             questions.select("question_id"), on="question_id", how="semi", maintain_order="left"
         )
-        generations = generations.filter(pl.col("sample").fill_null(0) == 0)  # of several samples the first is judged
+        is_first = pl.col("sample").fill_null(0) == 0
+        further, generations = generations.filter(~is_first).height, generations.filter(is_first)
         if generations.is_empty():
             raise ResultsError(
                 "has no generations to score", where=run.path, hint="workbench import or workbench generate first"
@@ -61,7 +62,7 @@ def score(
         gold_engines = {engine: _gold_engine(engine, questions) for engine in engines}
         with Executor(list(dict.fromkeys([*engines, *gold_engines.values(), REFERENCE])), limits) as executor:
             describe_run(run, engines=executor.versions, limits=asdict(limits))
-            done = Scored(unavailable=executor.unavailable, unprepared=executor.unprepared)
+            done = Scored(unavailable=executor.unavailable, unprepared=executor.unprepared, further=further)
             batches = _batches(generations, engines)
             for db_id, groups in track(batches, len(batches), "scoring"):
                 asked = questions.filter(pl.col("db_id") == db_id)

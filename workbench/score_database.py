@@ -42,7 +42,7 @@ class Scored:
 
     not_judged: rows without a verdict, tried again next time. unavailable: engine -> why it could not be used.
     unprepared: (engine, db_id) -> why the database is not in the engine. unstored: why results were not cached.
-    is_whole: whether every pair with a gold has a verdict.
+    is_whole: whether every pair with a gold has a verdict. further: answers beyond the first of a prompt, never judged.
     """
 
     judged: int = 0
@@ -52,12 +52,14 @@ class Scored:
     unprepared: dict[tuple[str, str], str] = field(default_factory=dict)
     unstored: str | None = None
     is_whole: bool = True
+    further: int = 0
 
     def __str__(self) -> str:
         absent = "".join(f"\n{engine} could not be used: {reason}" for engine, reason in self.unavailable.items())
         absent += "".join(f"\n{db_id} is not in {engine}: {why}" for (engine, db_id), why in self.unprepared.items())
         absent += f"\nresults will have to be run again, they were not cached: {self.unstored}" if self.unstored else ""
         unjudged = f", {self.not_judged} could not be judged" if self.not_judged else ""
+        unjudged += f", {self.further} further samples left out: the first of each is judged" if self.further else ""
         return f"{self.judged} rows judged, {self.kept} kept{unjudged}{absent}"
 
 
