@@ -130,7 +130,7 @@ def _row_of_panels(page, group: list[dict], place: tuple[float, float, float, fl
     ticks = [
         tick
         for tick in MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(*limits)
-        if limits[0] <= tick <= max(values) + 0.06 * room
+        if limits[0] <= tick <= max(values) + 0.06 * room and abs(100 * tick - round(100 * tick)) < 1e-9
     ]
     for panel, rows in (("open", opened), ("closed", closed)):
         if not rows:
