@@ -6,7 +6,6 @@ import time
 from datetime import UTC, date, datetime, timedelta
 from datetime import time as day_time
 from decimal import Decimal
-from itertools import pairwise
 from uuid import UUID
 
 import pytest
@@ -78,8 +77,8 @@ WALKS = {
 @pytest.mark.parametrize("walk", WALKS)
 def test_a_walk_through_one_long_value_looks_at_the_clock_often(walk):
     looks = []
-    WALKS[walk](lambda: looks.append(time.process_time()))
-    assert max(after - before for before, after in pairwise(looks)) < 0.3
+    WALKS[walk](lambda: looks.append(walk))
+    assert len(looks) >= 20  # 400,000 values, some 16,000 at a time
 
     def late():
         raise Late
